@@ -395,6 +395,16 @@ alter table stepwell.cut_request_detail enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.demo
+create table stepwell.demo (
+    only_one boolean default true not null,
+    tenant_id integer not null,
+    begun_at timestamp with time zone not null,
+    left_at timestamp with time zone,
+    left_by text
+);
+alter table stepwell.demo enable row level security;
+
 -- table: stepwell.development_mode
 create table stepwell.development_mode (
     only_one boolean default true not null,
@@ -1434,6 +1444,26 @@ alter table stepwell.transition_idempotency enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.unit_action
+create table stepwell.unit_action (
+    scope text not null,
+    action text not null,
+    ordinal integer not null,
+    verb text not null,
+    call_path text not null,
+    is_for_people boolean not null,
+    to_state text,
+    actor_class text,
+    trigger_kind text,
+    trigger_ref text,
+    actor_guard text,
+    given_guards text[] default '{}'::text[] not null,
+    needed_fields text[] default '{}'::text[] not null,
+    approval_action text
+);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.unit_checkpoint
 create table stepwell.unit_checkpoint (
     tenant_id integer not null,
@@ -1899,6 +1929,18 @@ alter table stepwell.cut_request_detail add constraint one_cut_for_each_key UNIQ
 
 -- constraint: stepwell.cut_request_detail.op_is_known
 alter table stepwell.cut_request_detail add constraint op_is_known CHECK ((op = ANY (ARRAY['split'::text, 'merge'::text, 'restage'::text])));
+
+-- constraint: stepwell.demo.demo_has_one_row
+alter table stepwell.demo add constraint demo_has_one_row CHECK (only_one);
+
+-- constraint: stepwell.demo.demo_pkey
+alter table stepwell.demo add constraint demo_pkey PRIMARY KEY (only_one);
+
+-- constraint: stepwell.demo.demo_tenant_exists
+alter table stepwell.demo add constraint demo_tenant_exists FOREIGN KEY (tenant_id) REFERENCES stepwell.tenant(tenant_id);
+
+-- constraint: stepwell.demo.who_left_the_demo_is_named
+alter table stepwell.demo add constraint who_left_the_demo_is_named CHECK (((left_at IS NULL) = (left_by IS NULL)));
 
 -- constraint: stepwell.development_mode.development_mode_has_one_row
 alter table stepwell.development_mode add constraint development_mode_has_one_row CHECK (only_one);
@@ -2480,6 +2522,18 @@ alter table stepwell.transition_def add constraint trigger_kind_is_known CHECK (
 -- constraint: stepwell.transition_idempotency.transition_idempotency_pkey
 alter table stepwell.transition_idempotency add constraint transition_idempotency_pkey PRIMARY KEY (tenant_id, unit_id, transition_id, idempotency_key);
 
+-- constraint: stepwell.unit_action.action_has_a_known_verb
+alter table stepwell.unit_action add constraint action_has_a_known_verb FOREIGN KEY (verb) REFERENCES stepwell.verb(verb);
+
+-- constraint: stepwell.unit_action.action_is_a_name
+alter table stepwell.unit_action add constraint action_is_a_name CHECK ((action ~ '^[a-z][a-z_]{0,39}$'::text));
+
+-- constraint: stepwell.unit_action.action_with_a_transition_is_whole
+alter table stepwell.unit_action add constraint action_with_a_transition_is_whole CHECK ((num_nonnulls(to_state, actor_class, trigger_kind, trigger_ref) = ANY (ARRAY[0, 4])));
+
+-- constraint: stepwell.unit_action.unit_action_pkey
+alter table stepwell.unit_action add constraint unit_action_pkey PRIMARY KEY (scope, action);
+
 -- constraint: stepwell.unit_checkpoint.unit_checkpoint_pkey
 alter table stepwell.unit_checkpoint add constraint unit_checkpoint_pkey PRIMARY KEY (tenant_id, unit_id, checkpoint_name);
 
@@ -2818,6 +2872,9 @@ CREATE TRIGGER development_mode_is_not_emptied BEFORE TRUNCATE ON stepwell.devel
 -- trigger: stepwell.development_mode.development_mode_is_only_left
 CREATE TRIGGER development_mode_is_only_left BEFORE DELETE OR UPDATE ON stepwell.development_mode FOR EACH ROW EXECUTE FUNCTION stepwell._development_mode_keep();
 
+-- trigger: stepwell.dot_config.a_changed_setting_is_told
+CREATE TRIGGER a_changed_setting_is_told AFTER INSERT OR DELETE OR UPDATE ON stepwell.dot_config FOR EACH ROW EXECUTE FUNCTION stepwell._setting_changed();
+
 -- trigger: stepwell.event_log.event_log_is_append_only
 CREATE TRIGGER event_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.event_log FOR EACH STATEMENT EXECUTE FUNCTION stepwell._event_log_refuse();
 
@@ -2907,6 +2964,9 @@ create policy tenant_is_bound on stepwell.credential as permissive for all to pu
 
 -- policy: stepwell.cut_request_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.cut_request_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.demo.tenant_is_bound
+create policy tenant_is_bound on stepwell.demo as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.development_mode.tenant_is_bound
 create policy tenant_is_bound on stepwell.development_mode as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3840,6 +3900,36 @@ create view stepwell.v_receipt_payload (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_run_listed
+create view stepwell.v_run_listed (
+    tenant_id integer,
+    run_id bigint,
+    unit_id bigint,
+    workflow text,
+    version_no integer,
+    state_code text,
+    rollup_state_code text,
+    priority smallint,
+    open_count integer,
+    mandatory_count integer,
+    completed_count integer,
+    skipped_count integer,
+    failed_count integer,
+    trigger_type text,
+    trigger_ref text,
+    started_by text,
+    parent_run_id bigint,
+    created_at timestamp with time zone,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    frozen_at timestamp with time zone,
+    deadline_at timestamp with time zone,
+    input jsonb,
+    labels jsonb
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_run_outcome
 create view stepwell.v_run_outcome (
     tenant_id integer,
@@ -4202,6 +4292,11 @@ create function stepwell._account_lock(p_tenant_id integer, p_name text) returns
 -- function: stepwell._action_approval(p_tenant_id integer, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb)
 create function stepwell._action_approval(p_tenant_id integer, p_unit_id bigint, p_action jsonb, p_document jsonb, p_verdict jsonb) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._action_check(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_person_id bigint, p_approval_id bigint)
+create function stepwell._action_check(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_person_id bigint, p_approval_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._action_decided(p_tenant_id integer, p_approval_id bigint)
 create function stepwell._action_decided(p_tenant_id integer, p_approval_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4215,8 +4310,23 @@ create function stepwell._action_key(p_tenant_id integer, p_unit_id bigint, p_ac
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._action_problems(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_person_id bigint, p_approval_id bigint)
+create function stepwell._action_problems(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_person_id bigint, p_approval_id bigint) returns text[] language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._action_read(p_action jsonb)
 create function stepwell._action_read(p_action jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._action_reason(p_unit stepwell.work_unit, p_to_state text, p_kind text, p_problems text[], p_actor text, p_person_id bigint)
+create function stepwell._action_reason(p_unit stepwell.work_unit, p_to_state text, p_kind text, p_problems text[], p_actor text, p_person_id bigint) returns json language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._action_refusal(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_actor text, p_person_id bigint, p_approval_id bigint)
+create function stepwell._action_refusal(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_actor text, p_person_id bigint, p_approval_id bigint) returns json language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4258,6 +4368,11 @@ create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[]) r
 
 -- function: stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_evidence jsonb)
 create function stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._alphabets_of(p_name text)
+create function stepwell._alphabets_of(p_name text) returns integer language sql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._approval_barred(p_approval stepwell.approval_detail)
 create function stepwell._approval_barred(p_approval stepwell.approval_detail) returns text[] language sql stable set search_path=stepwell, pg_temp;
@@ -4303,6 +4418,11 @@ create function stepwell._approval_shown(p_approval stepwell.approval_detail) re
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._approval_usable(p_unit stepwell.work_unit, p_action text)
+create function stepwell._approval_usable(p_unit stepwell.work_unit, p_action text) returns bigint language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._approval_voter(p_approval stepwell.approval_detail, p_actor text)
 create function stepwell._approval_voter(p_approval stepwell.approval_detail, p_actor text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4321,6 +4441,11 @@ create function stepwell._approvals_close(p_tenant_ids integer[], p_approval_ids
 
 -- function: stepwell._approvals_outlived(p_tenant_id integer, p_run_id bigint)
 create function stepwell._approvals_outlived(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._assign_check(p_unit stepwell.work_unit)
+create function stepwell._assign_check(p_unit stepwell.work_unit) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._attempt_no(p_state_code text, p_failed_count integer, p_started_at timestamp with time zone)
 create function stepwell._attempt_no(p_state_code text, p_failed_count integer, p_started_at timestamp with time zone) returns integer language sql immutable parallel safe;
@@ -4343,7 +4468,7 @@ create function stepwell._audit_block_refuse() returns trigger language plpgsql 
 create function stepwell._audit_chain_lock(p_tenant_id integer) returns stepwell.audit_chain language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer)
-create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer) returns TABLE(leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, leaf_hash bytea, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer) returns TABLE(tx xid8, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, leaf_hash bytea, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4351,7 +4476,7 @@ create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limi
 create function stepwell._audit_leaves_remove() returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigint[])
-create function stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigint[]) returns TABLE(unit_id bigint, label text, at timestamp with time zone, content text, facts json) language sql stable set search_path=stepwell, pg_temp set enable_seqscan=off;
+create function stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigint[]) returns TABLE(unit_id bigint, label text, at timestamp with time zone, content text, facts text) language sql stable set search_path=stepwell, pg_temp set enable_seqscan=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4362,6 +4487,11 @@ create function stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit
 
 -- function: stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint, OUT reads integer)
 create function stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint, OUT reads integer) returns record language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
+
+-- function: stepwell._block_escalate_check(p_unit stepwell.work_unit, p_approval_id bigint)
+create function stepwell._block_escalate_check(p_unit stepwell.work_unit, p_approval_id bigint) returns stepwell.step_block language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block)
 create function stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block) returns bytea language sql stable set search_path=stepwell, pg_temp;
@@ -4380,6 +4510,9 @@ create function stepwell._bodies_are_suspect(p_bodies text[]) returns boolean la
 create function stepwell._body_problem(p_what text, p_body text, p_is_oversized boolean, p_limit integer) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._boundaries_release(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._boundaries_release(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._branches_not_taken(p_tenant_ids integer[], p_unit_ids bigint[], p_results boolean[])
 create function stepwell._branches_not_taken(p_tenant_ids integer[], p_unit_ids bigint[], p_results boolean[]) returns TABLE(tenant_id integer, unit_id bigint) language sql stable set search_path=stepwell, pg_temp;
@@ -4438,6 +4571,11 @@ create function stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint
 
 -- function: stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_handler_ids integer[])
 create function stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_handler_ids integer[]) returns SETOF stepwell.job_lease language plpgsql;
+
+-- function: stepwell._claim_check(p_unit stepwell.work_unit, p_person_id bigint)
+create function stepwell._claim_check(p_unit stepwell.work_unit, p_person_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text)
 create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
@@ -4539,6 +4677,11 @@ create function stepwell._dead_letters_store(p_tenant_ids integer[], p_unit_ids 
 -- function: stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._deadline_begin(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._deadline_change_check(p_unit stepwell.work_unit)
+create function stepwell._deadline_change_check(p_unit stepwell.work_unit) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._deadline_of(p_tenant_id integer, p_config jsonb, p_from timestamp with time zone)
 create function stepwell._deadline_of(p_tenant_id integer, p_config jsonb, p_from timestamp with time zone) returns timestamp with time zone language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4615,6 +4758,11 @@ create function stepwell._error_kept(p_error jsonb) returns jsonb language sql s
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._escalation_next(p_unit stepwell.work_unit)
+create function stepwell._escalation_next(p_unit stepwell.work_unit) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._escalation_tell(p_tenant_id integer, p_unit_id bigint, p_level integer, p_actor text, p_reason text)
 create function stepwell._escalation_tell(p_tenant_id integer, p_unit_id bigint, p_level integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4660,6 +4808,11 @@ create function stepwell._events_back(p_tenant_id integer, p_types text[], p_act
 
 -- function: stepwell._evidence_ask(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._evidence_ask(p_tenant_id integer, p_unit_id bigint) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._evidence_counts(p_tenant_id integer, p_run_id bigint)
+create function stepwell._evidence_counts(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._evidence_due_check(p_tenant_id integer, p_run_id bigint)
 create function stepwell._evidence_due_check(p_tenant_id integer, p_run_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -4725,6 +4878,11 @@ create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigin
 -- function: stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[])
 create function stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[]) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._fields_diff(p_before jsonb, p_after jsonb)
+create function stepwell._fields_diff(p_before jsonb, p_after jsonb) returns json language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._first_administrator(p_tenant_id integer, p_name text)
 create function stepwell._first_administrator(p_tenant_id integer, p_name text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4764,6 +4922,16 @@ create function stepwell._graph_cycle(p_graph jsonb) returns text language plpgs
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._graph_edges_named(p_graph jsonb)
+create function stepwell._graph_edges_named(p_graph jsonb) returns TABLE(from_id text, to_id text, label text) language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._graph_names_refusal(p_graph jsonb)
+create function stepwell._graph_names_refusal(p_graph jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._graph_problem(p_graph jsonb)
 create function stepwell._graph_problem(p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4776,6 +4944,11 @@ create function stepwell._graph_recursion(p_tenant_id integer, p_graph jsonb) re
 
 -- function: stepwell._graph_refusal(p_graph jsonb)
 create function stepwell._graph_refusal(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._graph_steps_named(p_graph jsonb)
+create function stepwell._graph_steps_named(p_graph jsonb) returns TABLE(step_id text, step_no integer, body jsonb) language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4814,6 +4987,11 @@ create function stepwell._guard_output_contract(p_unit stepwell.work_unit, p_evi
 
 -- function: stepwell._guard_path_problem(p_path text)
 create function stepwell._guard_path_problem(p_path text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._guard_run_ends(p_tenant_id integer, p_unit_id bigint, p_has_failed boolean)
+create function stepwell._guard_run_ends(p_tenant_id integer, p_unit_id bigint, p_has_failed boolean) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4948,8 +5126,16 @@ create function stepwell._items_release(p_tenant_id integer, p_map_ids bigint[])
 -- function: stepwell._job_place(p_tenant_id integer, p_workspace text, p_slot_key text, OUT workspace_id integer, OUT slot_key text)
 create function stepwell._job_place(p_tenant_id integer, p_workspace text, p_slot_key text, OUT workspace_id integer, OUT slot_key text) returns record language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._jobs_create(p_tenant_id integer, p_payloads jsonb[], p_keys text[], p_now timestamp with time zone, p_actor text, p_workspace_id integer, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text)
+create function stepwell._jobs_create(p_tenant_id integer, p_payloads jsonb[], p_keys text[], p_now timestamp with time zone, p_actor text, p_workspace_id integer, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._jobs_lock_free(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[])
 create function stepwell._jobs_lock_free(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._json_text(p_text text)
+create function stepwell._json_text(p_text text) returns text language sql stable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._jsonpath_problem(p_expression text)
 create function stepwell._jsonpath_problem(p_expression text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
@@ -5522,8 +5708,16 @@ create function stepwell._registry_word_faults() returns TABLE(check_name text, 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._removal_tell(p_tenant_ids integer[], p_run_ids bigint[], p_cutoff timestamp with time zone)
+create function stepwell._removal_tell(p_tenant_ids integer[], p_run_ids bigint[], p_cutoff timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint, p_actor text)
 create function stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint, p_actor text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._replay_check(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._replay_check(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._replay_request(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text)
 create function stepwell._replay_request(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_reason text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
@@ -5609,7 +5803,7 @@ create function stepwell._roles_of(p_tenant_id integer, p_principal_id bigint) r
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint)
-create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint) returns text language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._rollup_colour(p_red_count bigint, p_wait_count bigint, p_active_count bigint) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5629,6 +5823,26 @@ create function stepwell._rollup_policy_problem() returns text language sql stab
 -- function: stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], p_workspace_id integer, OUT direct_ids bigint[], OUT leaves_more boolean)
 create function stepwell._run_create(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_priority integer, p_actor text, p_parent_unit_ids bigint[], p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], p_workspace_id integer, OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._run_dead_steps(p_tenant_id integer, p_run_id bigint)
+create function stepwell._run_dead_steps(p_tenant_id integer, p_run_id bigint) returns bigint[] language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._run_has_ended(p_state_code text)
+create function stepwell._run_has_ended(p_state_code text) returns boolean language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._run_last(p_run_id bigint)
+create function stepwell._run_last(p_run_id bigint) returns bigint language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._run_lost_a_step(p_tenant_id integer, p_run_id bigint)
+create function stepwell._run_lost_a_step(p_tenant_id integer, p_run_id bigint) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._run_of(p_unit_id bigint)
 create function stepwell._run_of(p_unit_id bigint) returns bigint language sql immutable parallel safe;
 -- granted to stepwell_api: execute
@@ -5641,6 +5855,11 @@ create function stepwell._run_qualifier(p_tenant_id integer, p_run_id bigint, p_
 
 -- function: stepwell._run_result(p_tenant_id integer, p_run_id bigint)
 create function stepwell._run_result(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._run_results(p_tenant_ids integer[], p_run_ids bigint[])
+create function stepwell._run_results(p_tenant_ids integer[], p_run_ids bigint[]) returns jsonb[] language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5682,6 +5901,11 @@ create function stepwell._runs_lock_now(p_tenant_id integer, p_run_ids bigint[])
 
 -- function: stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._runs_query(p_filter jsonb)
+create function stepwell._runs_query(p_filter jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5742,6 +5966,11 @@ create function stepwell._seconds_problem(p_field text, p_value jsonb) returns t
 -- function: stepwell._secret_number()
 create function stepwell._secret_number() returns bigint language sql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._secret_refuse(p_field text, p_text text)
+create function stepwell._secret_refuse(p_field text, p_text text) returns void language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._sent_size(p_value jsonb)
 create function stepwell._sent_size(p_value jsonb) returns integer language sql stable;
 -- granted to stepwell_api: execute
@@ -5770,6 +5999,9 @@ create function stepwell._sessions_end(p_session_ids bigint[]) returns void lang
 -- function: stepwell._sessions_lock_gone(p_now timestamp with time zone, p_limit integer)
 create function stepwell._sessions_lock_gone(p_now timestamp with time zone, p_limit integer) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._setting_changed()
+create function stepwell._setting_changed() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._settled_result_check(p_outcome text, p_result jsonb)
 create function stepwell._settled_result_check(p_outcome text, p_result jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5786,6 +6018,11 @@ create function stepwell._sign_in_pause(p_tenant_id integer, p_name_key text, p_
 
 -- function: stepwell._sign_ins_end(p_principal stepwell.principal, p_keep_id bigint, p_only_id bigint)
 create function stepwell._sign_ins_end(p_principal stepwell.principal, p_keep_id bigint, p_only_id bigint) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._signal_check(p_root stepwell.work_unit)
+create function stepwell._signal_check(p_root stepwell.work_unit) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._site_extend(p_at jsonb, p_suffix text)
 create function stepwell._site_extend(p_at jsonb, p_suffix text) returns jsonb language sql immutable;
@@ -5953,6 +6190,11 @@ create function stepwell._step_overseer(p_unit stepwell.work_unit, p_person_id b
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._step_people_check(p_unit stepwell.work_unit)
+create function stepwell._step_people_check(p_unit stepwell.work_unit) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._step_pic_check(p_tenant_id integer, p_unit_id bigint, p_actor text)
 create function stepwell._step_pic_check(p_tenant_id integer, p_unit_id bigint, p_actor text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5972,8 +6214,8 @@ create function stepwell._steps_resume(p_tenant_ids integer[], p_unit_ids bigint
 -- function: stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
--- function: stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text)
-create function stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_limit integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text)
+create function stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_limit integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6124,6 +6366,11 @@ create function stepwell._turns_quota(p_turns stepwell.tenant_turn[], p_window i
 -- function: stepwell._turns_take(p_turns stepwell.tenant_turn[], p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_may_wait boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[])
 create function stepwell._turns_take(p_turns stepwell.tenant_turn[], p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_may_wait boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
 
+-- function: stepwell._unit_cancel_check(p_unit stepwell.work_unit)
+create function stepwell._unit_cancel_check(p_unit stepwell.work_unit) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._unit_change(p_unit stepwell.work_unit, p_requests stepwell.transition_request[], p_cause stepwell.transition_cause)
 create function stepwell._unit_change(p_unit stepwell.work_unit, p_requests stepwell.transition_request[], p_cause stepwell.transition_cause) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -6147,11 +6394,16 @@ create function stepwell._unit_ref(p_unit_id bigint) returns text language sql i
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._unit_retry_check(p_unit stepwell.work_unit)
+create function stepwell._unit_retry_check(p_unit stepwell.work_unit) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, p_duty text, p_error_code text, p_reason text)
 create function stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, p_duty text, p_error_code text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._units_after(p_tenant_id integer, p_unit_id bigint, p_version_id integer, p_def_no integer)
-create function stepwell._units_after(p_tenant_id integer, p_unit_id bigint, p_version_id integer, p_def_no integer) returns SETOF bigint language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._units_after(p_tenant_id integer, p_unit_id bigint, p_version_id integer, p_def_no integer) returns SETOF bigint language sql stable set search_path=stepwell, pg_temp set enable_seqscan=off;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6191,6 +6443,11 @@ create function stepwell._units_ready(p_tenant_ids integer[], p_unit_ids bigint[
 -- function: stepwell._units_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_event_type text, p_payloads jsonb[], p_refs text[])
 create function stepwell._units_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_event_type text, p_payloads jsonb[], p_refs text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._utc_text(p_at timestamp with time zone)
+create function stepwell._utc_text(p_at timestamp with time zone) returns text language sql stable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._value_digest(p_tenant_id integer, p_label text, p_value jsonb)
 create function stepwell._value_digest(p_tenant_id integer, p_label text, p_value jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
@@ -6224,6 +6481,11 @@ create function stepwell._verdict_record(p_tenant_id integer, p_unit_id bigint, 
 
 -- function: stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer)
 create function stepwell._version_find(p_tenant_id integer, p_workflow_name text, p_version_no integer) returns stepwell.workflow_version language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._version_graph(p_tenant_id integer, p_workflow text, p_version_no integer)
+create function stepwell._version_graph(p_tenant_id integer, p_workflow text, p_version_no integer) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6368,6 +6630,10 @@ create function stepwell.fn_action_reversal(p_session_key bigint, p_tenant_id in
 create function stepwell.fn_action_settle(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_receipt_id bigint, p_outcome text, p_effect jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_actions_read(p_tenant_id integer, p_unit_id bigint, p_actor text)
+create function stepwell.fn_actions_read(p_tenant_id integer, p_unit_id bigint, p_actor text) returns json language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_anchor_due(p_anchor text, p_public_key text)
 create function stepwell.fn_anchor_due(p_anchor text, p_public_key text) returns integer[] language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
@@ -6420,6 +6686,9 @@ create function stepwell.fn_checkpoint_save(p_session_key bigint, p_tenant_id in
 -- function: stepwell.fn_clock_move(p_at timestamp with time zone)
 create function stepwell.fn_clock_move(p_at timestamp with time zone) returns timestamp with time zone language sql set search_path=stepwell, pg_temp;
 
+-- function: stepwell.fn_clock_real()
+create function stepwell.fn_clock_real() returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell.fn_clock_release()
 create function stepwell.fn_clock_release() returns void language sql set search_path=stepwell, pg_temp;
 
@@ -6429,6 +6698,20 @@ create function stepwell.fn_clock_stop(p_at timestamp with time zone) returns ti
 -- function: stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text)
 create function stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text) returns TABLE(iu_id bigint, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+
+-- function: stepwell.fn_demo_begin(p_tenant_id integer)
+create function stepwell.fn_demo_begin(p_tenant_id integer) returns boolean language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell.fn_demo_leave(p_actor text)
+create function stepwell.fn_demo_leave(p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+
+-- function: stepwell.fn_demo_read()
+create function stepwell.fn_demo_read() returns TABLE(since timestamp with time zone) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_development_leave(p_actor text)
 create function stepwell.fn_development_leave(p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -6540,6 +6823,10 @@ create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, 
 create function stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_health_read(p_late_seconds integer, p_limit integer)
+create function stepwell.fn_health_read(p_late_seconds integer, p_limit integer) returns TABLE(block_count bigint, unsealed_seconds double precision, anchor_error text, seal_interval_seconds integer, doubt_count bigint, late_bundle_count bigint, late_bundle_error text) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
 -- function: stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer)
 create function stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer) returns SETOF stepwell.v_inbox language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6646,6 +6933,11 @@ create function stepwell.fn_mode_read() returns TABLE(mode text, person text, te
 
 -- function: stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text)
 create function stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_navigation_counts(p_tenant_id integer, p_person text)
+create function stepwell.fn_navigation_counts(p_tenant_id integer, p_person text) returns json language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6873,6 +7165,26 @@ create function stepwell.fn_run_steps_columns(p_tenant_id integer, p_run_id bigi
 
 -- function: stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer)
 create function stepwell.fn_run_steps_read(p_tenant_id integer, p_run_id bigint, p_with_reasons boolean, p_limit integer) returns TABLE(step_run_id bigint, step_no integer, step_id text, step_kind text, scope_no integer, item_no integer, branch_no integer, conditional_no integer, parent_id bigint, state_code text, waiting_facet text, mandatory boolean, operation text, role text, attempt integer, max_attempts integer, lease_owner text, next_eligible_at timestamp with time zone, deadline_at timestamp with time zone, last_error jsonb, output jsonb, inputs jsonb, progress jsonb, started_at timestamp with time zone, completed_at timestamp with time zone, child_run_id bigint, why_code text, why_en text, why_vi text, who text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_runs_count(p_tenant_id integer, p_filter jsonb)
+create function stepwell.fn_runs_count(p_tenant_id integer, p_filter jsonb) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_runs_list(p_tenant_id integer, p_filter jsonb, p_after bigint, p_limit integer)
+create function stepwell.fn_runs_list(p_tenant_id integer, p_filter jsonb, p_after bigint, p_limit integer) returns SETOF stepwell.v_run_listed language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_runs_places(p_tenant_id integer, p_every integer, p_filter jsonb)
+create function stepwell.fn_runs_places(p_tenant_id integer, p_every integer, p_filter jsonb) returns TABLE(row_count integer, is_at_least boolean, run_ids bigint[]) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_runs_reach(p_tenant_id integer, p_act text, p_run_ids bigint[])
+create function stepwell.fn_runs_reach(p_tenant_id integer, p_act text, p_run_ids bigint[]) returns json language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7159,6 +7471,11 @@ create function stepwell.fn_worker_serves(p_session_key bigint, p_operation_name
 create function stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_workflow_diff(p_tenant_id integer, p_workflow text, p_from integer, p_to integer)
+create function stepwell.fn_workflow_diff(p_tenant_id integer, p_workflow text, p_from integer, p_to integer) returns json language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell.fn_workflow_evidence_set(p_tenant_id integer, p_workflow_name text, p_makes_evidence boolean)
 create function stepwell.fn_workflow_evidence_set(p_tenant_id integer, p_workflow_name text, p_makes_evidence boolean) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -7180,6 +7497,11 @@ create function stepwell.fn_workflow_run_snapshot(p_tenant_id integer, p_run_id 
 
 -- function: stepwell.fn_workflow_run_snapshot_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone)
 create function stepwell.fn_workflow_run_snapshot_at(p_tenant_id integer, p_run_id bigint, p_event_id bigint, p_at timestamp with time zone) returns json language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_workflow_running(p_tenant_id integer, p_workflow text, p_version_no integer)
+create function stepwell.fn_workflow_running(p_tenant_id integer, p_workflow text, p_version_no integer) returns json language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 

@@ -85,7 +85,8 @@ with unit as materialized (
                     select count(*) from stepwell.work_unit as b where b.tenant_id = u.tenant_id and b.parent_id = u.unit_id
                         and b.scope = 'step' and b.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete'))
                 else coalesce(u.pending_count, -1) end then 'pending_count' end,
-        case when u.failure_caught is distinct from false and u.state_code is distinct from 'cannot_complete' then 'failure_caught' end,
+        case when u.failure_caught is distinct from false and (u.kind <> 'step' or u.state_code not in ('cannot_complete', 'cancelled'))
+            then 'failure_caught' end,
         case when u.blocked_escalated is distinct from false and u.state_code is distinct from 'blocked' then 'blocked_escalated' end,
         case when u.slot_key is not null and (u.operation_id is null or not exists (select from stepwell.concurrency_slot as s
             where s.tenant_id = u.tenant_id and s.slot_key = u.slot_key))

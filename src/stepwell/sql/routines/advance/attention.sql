@@ -19,7 +19,7 @@ begin
             where p.tenant_id = p_tenant_id and p.run_id = p_run_id and not exists (
                 select from stepwell.work_unit as u
                 where u.tenant_id = p_tenant_id
-                    and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+                    and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
                     and u.state_code = 'blocked');
         end if;
     end if;
@@ -27,11 +27,11 @@ begin
     where p.tenant_id = p_tenant_id and p.run_id = p_run_id and p.needs_attention and not p.watches_steps
         and not exists (
         select from stepwell.step_run_correction_cycle as c
-        where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+        where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
             and c.closed_at is null)
         and not exists (
         select from stepwell.approval_detail as a
-        where a.tenant_id = p_tenant_id and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_unit(p_run_id + 1) - 1
+        where a.tenant_id = p_tenant_id and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_last(p_run_id)
             and a.decided_at is null);
 end
 $$;
@@ -55,7 +55,7 @@ begin
             inner join stepwell.work_unit as u on c.tenant_id = u.tenant_id and c.unit_id = u.unit_id
             cross join lateral unnest(c.waits_for) as x (unit_id)
             inner join stepwell.work_unit as b on b.tenant_id = c.tenant_id and b.unit_id = x.unit_id
-            where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+            where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
                 and c.closed_at is null and u.state_code = 'waiting' and u.waiting_facet = 'waiting_dependency'
             group by u.unit_id, u.executor_class_id, u.pic_id
             having bool_and(b.state_code in ('completed', 'skipped')) or bool_or(b.state_code in ('cannot_complete', 'cancelled'))
@@ -76,7 +76,7 @@ begin
     end loop;
     update stepwell.step_run_correction_cycle as c set closed_state = u.state_code, closed_at = u.last_transition_at
     from stepwell.work_unit as u
-    where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+    where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
         and c.closed_at is null and u.tenant_id = c.tenant_id and u.unit_id = c.unit_id
         and u.state_code in ('completed', 'cannot_complete', 'cancelled');
 end
@@ -99,7 +99,7 @@ begin
     inner join stepwell.work_unit as r on r.tenant_id = a.tenant_id and r.unit_id = stepwell._run_unit(p_run_id)
     inner join stepwell.work_unit as s on a.tenant_id = s.tenant_id and a.subject_unit_id = s.unit_id
     where a.tenant_id = p_tenant_id and a.decided_at is null and a.action <> 'act'
-        and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_unit(p_run_id + 1) - 1
+        and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_last(p_run_id)
         and case a.action
             when 'block_escalate' then s.state_code <> 'blocked'
             -- A run that had failed before the request can still be cancelled.

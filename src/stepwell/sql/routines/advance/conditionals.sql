@@ -95,7 +95,7 @@ as $$
 $$;
 
 -- Marks the failures that these conditionals have read as caught, also those read through a step that was cancelled
--- because of them: a caught failure does not fail the run.
+-- because of them, and these steps too: what is caught does not fail the run.
 create or replace function stepwell._failures_catch(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language sql volatile
 set search_path = stepwell, pg_temp
@@ -109,18 +109,20 @@ as $$
         from up as d
         inner join stepwell.workflow_step_relations as r
             on d.tenant_id = r.tenant_id and d.version_id = r.version_id and d.def_no = r.to_no
-        inner join stepwell.work_unit as s
-            on s.tenant_id = d.tenant_id and s.unit_id = d.unit_id + r.from_no - d.def_no
+        cross join lateral (
+            select x.tenant_id, x.unit_id, x.version_id, x.def_no, x.state_code from stepwell.work_unit as x
+            where x.tenant_id = d.tenant_id and x.unit_id = d.unit_id + r.from_no - d.def_no offset 0
+        ) as s
         where d.state_code <> 'cannot_complete' and s.state_code in ('cannot_complete', 'cancelled')
     ), caught as (
         update stepwell.work_unit as w set failure_caught = true
         from up as u
-        where u.state_code = 'cannot_complete' and w.tenant_id = u.tenant_id and w.unit_id = u.unit_id
+        where u.state_code in ('cannot_complete', 'cancelled') and w.tenant_id = u.tenant_id and w.unit_id = u.unit_id
             and not w.failure_caught
-        returning w.tenant_id, stepwell._run_of(w.unit_id) as run_id, w.mandatory
+        returning w.tenant_id, stepwell._run_of(w.unit_id) as run_id, w.mandatory and w.state_code = 'cannot_complete' as counts
     )
     update stepwell.run_progress as p set failed_count = p.failed_count - c.caught_count
-    from (select x.tenant_id, x.run_id, count(*) filter (where x.mandatory) as caught_count
+    from (select x.tenant_id, x.run_id, count(*) filter (where x.counts) as caught_count
         from caught as x group by x.tenant_id, x.run_id) as c
     where p.tenant_id = c.tenant_id and p.run_id = c.run_id
 $$;
@@ -172,7 +174,7 @@ begin
             from stepwell.work_unit as u
             inner join stepwell.workflow_step_def as d
                 on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-            where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+            where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
                 and u.state_code = 'ready' and u.executor_class_id is null and d.step_kind = 'conditional');
         v_free_ids := array(
             select x from unnest(v_unit_ids) as x
@@ -202,8 +204,10 @@ as $$
         from behind as b
         inner join stepwell.workflow_step_relations as r
             on b.tenant_id = r.tenant_id and b.version_id = r.version_id and b.def_no = r.to_no
-        inner join stepwell.work_unit as s
-            on s.tenant_id = b.tenant_id and s.unit_id = b.unit_id + r.from_no - b.def_no
+        cross join lateral (
+            select x.tenant_id, x.unit_id, x.version_id, x.def_no, x.state_code from stepwell.work_unit as x
+            where x.tenant_id = b.tenant_id and x.unit_id = b.unit_id + r.from_no - b.def_no offset 0
+        ) as s
         where b.is_passed and s.state_code not in ('completed', 'skipped', 'cannot_complete')
     )
     select b.tenant_id, b.waiting_id, b.unit_id from behind as b where not b.is_passed

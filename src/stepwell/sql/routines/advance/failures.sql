@@ -188,7 +188,6 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_gone record;
-    v_free record;
 begin
     with recursive down as (
         select u.tenant_id, u.unit_id, u.version_id, u.def_no
@@ -201,8 +200,10 @@ begin
         cross join lateral (
             select r.to_no
             from stepwell.workflow_step_relations as r
-            inner join stepwell.workflow_step_def as f
-                on r.tenant_id = f.tenant_id and r.version_id = f.version_id and r.to_no = f.step_no
+            cross join lateral (
+                select x.step_kind, x.config from stepwell.workflow_step_def as x
+                where x.tenant_id = r.tenant_id and x.version_id = r.version_id and x.step_no = r.to_no offset 0
+            ) as f
             where r.tenant_id = d.tenant_id and r.version_id = d.version_id and r.from_no = d.def_no
                 and not stepwell._catches(f.step_kind, f.config, d.def_no)
             union all
@@ -216,8 +217,10 @@ begin
             where c.tenant_id = d.tenant_id and c.version_id = d.version_id and c.step_no = d.def_no
                 and c.step_kind = 'conditional'
         ) as n
-        inner join stepwell.work_unit as s
-            on s.tenant_id = d.tenant_id and s.unit_id = d.unit_id + n.to_no - d.def_no
+        cross join lateral (
+            select x.tenant_id, x.unit_id, x.version_id, x.def_no, x.state_code from stepwell.work_unit as x
+            where x.tenant_id = d.tenant_id and x.unit_id = d.unit_id + n.to_no - d.def_no offset 0
+        ) as s
         where s.state_code in ('not_started', 'ready')
     )
     select
@@ -233,14 +236,30 @@ begin
             array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(v_gone.unit_ids)]));
         perform stepwell._tasks_cancel(v_gone.tenant_ids, v_gone.unit_ids);
     end if;
+    perform stepwell._boundaries_release(v_gone.all_tenant_ids, v_gone.all_ids);
+end
+$$;
+
+-- Counts steps that failed or were called off as finished for the conditionals that catch them, and releases those that wait for
+-- nothing else. The other steps after them were called off before.
+create or replace function stepwell._boundaries_release(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_free record;
+begin
     with released as (
         select s.tenant_id, s.unit_id, s.pending_count, count(*)::int as released_count
-        from unnest(v_gone.all_tenant_ids, v_gone.all_ids) as q (tenant_id, unit_id)
+        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         inner join stepwell.workflow_step_relations as r
             on u.tenant_id = r.tenant_id and u.version_id = r.version_id and u.def_no = r.from_no
-        inner join stepwell.work_unit as s
-            on s.tenant_id = u.tenant_id and s.unit_id = u.unit_id + r.to_no - u.def_no and s.state_code = 'not_started'
+        cross join lateral (
+            select x.tenant_id, x.unit_id, x.pending_count, x.state_code from stepwell.work_unit as x
+            where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id + r.to_no - u.def_no offset 0
+        ) as s
+        where s.state_code = 'not_started'
         group by s.tenant_id, s.unit_id, s.pending_count
     ), counted as (
         update stepwell.work_unit as s set pending_count = s.pending_count - x.released_count

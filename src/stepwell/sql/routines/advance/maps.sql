@@ -217,7 +217,7 @@ end
 $$;
 
 -- Ends the Map steps of these runs whose items have all ended: completed with the results of the items in order, or
--- failed for good when a mandatory step of an item could not complete. Returns how many ended.
+-- failed for good when a mandatory step of an item could not complete or was cancelled. Returns how many ended.
 create or replace function stepwell._maps_settle(p_tenant_ids int[], p_run_ids bigint[]) returns int
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -225,6 +225,7 @@ as $$
 declare
     v_map record;
     v_failed int;
+    v_lost int;
     v_count int := 0;
     v_bytes bigint;
 begin
@@ -234,7 +235,7 @@ begin
             select distinct m.tenant_id, m.unit_id
             from unnest(p_tenant_ids, p_run_ids) as q (tenant_id, run_id)
             inner join stepwell.map_item as m
-                on q.tenant_id = m.tenant_id and m.unit_id between stepwell._run_unit(q.run_id) and stepwell._run_unit(q.run_id + 1) - 1
+                on q.tenant_id = m.tenant_id and m.unit_id between stepwell._run_unit(q.run_id) and stepwell._run_last(q.run_id)
                 and m.item_no = 0
         ) as o
         inner join stepwell.work_unit as u on o.tenant_id = u.tenant_id and o.unit_id = u.unit_id
@@ -243,12 +244,13 @@ begin
             and (u.pending_count = 0 or v.failure_policy = 'abort-dependents')
         order by u.unit_id desc
     loop
-        select (count(*) filter (where u.state_code = 'cannot_complete' and d.mandatory and not u.failure_caught))::int
-        into v_failed
+        -- A failure aborts the other items at once; that a step was cancelled counts when all have ended.
+        select (count(*) filter (where u.state_code = 'cannot_complete'))::int, count(*)::int into v_failed, v_lost
         from stepwell.work_unit as u
         inner join stepwell.workflow_step_def as d
             on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-        where u.tenant_id = v_map.tenant_id and u.parent_id = v_map.unit_id and u.scope = 'step';
+        where u.tenant_id = v_map.tenant_id and u.parent_id = v_map.unit_id and u.scope = 'step'
+            and u.state_code in ('cannot_complete', 'cancelled') and d.mandatory and not u.failure_caught;
         if v_failed > 0 and v_map.failure_policy = 'abort-dependents' then
             perform stepwell._map_abort(v_map.tenant_id, v_map.unit_id);
         end if;
@@ -257,10 +259,10 @@ begin
             continue;
         end if;
         v_count := v_count + 1;
-        if v_failed > 0 then
+        if v_lost > 0 then
             perform stepwell._units_fail(array[v_map.tenant_id], array[v_map.unit_id], array[jsonb_build_object(
                 'failure_class', 'upstream_failed', 'outcome', 'dead', 'error', jsonb_build_object('type', 'MapFailed',
-                    'message', format('%s steps of the items could not complete', v_failed)))], 'mow_orchestrator');
+                    'message', format('%s steps of the items could not complete', v_lost)))], 'mow_orchestrator');
             continue;
         end if;
         v_bytes := stepwell._map_result_bytes(v_map.tenant_id, v_map.unit_id);

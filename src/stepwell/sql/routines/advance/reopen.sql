@@ -119,16 +119,24 @@ begin
         from down as d
         cross join lateral stepwell._units_after(p_tenant_id, d.unit_id, d.version_id, d.def_no) as n (unit_id)
         inner join aborted as a on n.unit_id = a.unit_id
-        inner join stepwell.work_unit as s on s.tenant_id = p_tenant_id and s.unit_id = n.unit_id
+        cross join lateral (
+            select x.unit_id, x.version_id, x.def_no, x.state_code from stepwell.work_unit as x
+            where x.tenant_id = p_tenant_id and x.unit_id = n.unit_id offset 0
+        ) as s
         where s.state_code = 'cancelled'
     ), lost as (
         select d.unit_id, d.version_id, d.def_no
         from down as d
         inner join stepwell.workflow_step_relations as r
             on r.tenant_id = p_tenant_id and r.version_id = d.version_id and r.to_no = d.def_no
-        inner join stepwell.workflow_step_def as f
-            on f.tenant_id = p_tenant_id and f.version_id = d.version_id and f.step_no = d.def_no
-        inner join stepwell.work_unit as b on b.tenant_id = p_tenant_id and b.unit_id = d.unit_id + r.from_no - d.def_no
+        cross join lateral (
+            select x.step_kind, x.config from stepwell.workflow_step_def as x
+            where x.tenant_id = p_tenant_id and x.version_id = d.version_id and x.step_no = d.def_no offset 0
+        ) as f
+        cross join lateral (
+            select x.unit_id, x.state_code from stepwell.work_unit as x
+            where x.tenant_id = p_tenant_id and x.unit_id = d.unit_id + r.from_no - d.def_no offset 0
+        ) as b
         where not d.unit_id = any (p_unit_ids) and b.state_code in ('cancelled', 'cannot_complete')
             and not stepwell._catches(f.step_kind, f.config, r.from_no)
             and not exists (select from down as x where x.unit_id = b.unit_id)
@@ -154,11 +162,13 @@ begin
 end
 $$;
 
--- The steps that depend on a step: those behind its edges and, of a Map, the steps of its items.
+-- The steps that depend on a step: those behind its edges and, of a Map, the steps of its items. Always by index: it is
+-- asked for every step that waits again, and the plan may have been made while the tables were small.
 create or replace function stepwell._units_after(p_tenant_id int, p_unit_id bigint, p_version_id int, p_def_no int)
 returns setof bigint
 language sql stable
 set search_path = stepwell, pg_temp
+set enable_seqscan = off
 as $$
     select p_unit_id + r.to_no - p_def_no
     from stepwell.workflow_step_relations as r
@@ -175,20 +185,29 @@ create or replace function stepwell._conditionals_recount(p_tenant_id int, p_uni
 language sql volatile
 set search_path = stepwell, pg_temp
 as $$
+    with after as materialized (
+        select distinct o.unit_id + r.to_no - o.def_no as unit_id
+        from unnest(p_unit_ids) as q (unit_id)
+        inner join stepwell.work_unit as o on o.tenant_id = p_tenant_id and o.unit_id = q.unit_id
+        inner join stepwell.workflow_step_relations as r
+            on o.tenant_id = r.tenant_id and o.version_id = r.version_id and o.def_no = r.from_no
+        cross join lateral (
+            select x.step_kind from stepwell.workflow_step_def as x
+            where x.tenant_id = r.tenant_id and x.version_id = r.version_id and x.step_no = r.to_no offset 0
+        ) as d
+        where d.step_kind = 'conditional'
+    )
     update stepwell.work_unit as u set pending_count = (
         select count(*)
         from stepwell.workflow_step_relations as r
-        inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
+        cross join lateral (
+            select x.state_code from stepwell.work_unit as x
+            where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id + r.from_no - u.def_no offset 0
+        ) as b
         where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
             and not stepwell._has_ended(b.state_code))
-    where u.tenant_id = p_tenant_id and u.state_code = 'not_started' and u.unit_id in (
-        select o.unit_id + r.to_no - o.def_no
-        from stepwell.work_unit as o
-        inner join stepwell.workflow_step_relations as r
-            on o.tenant_id = r.tenant_id and o.version_id = r.version_id and o.def_no = r.from_no
-        inner join stepwell.workflow_step_def as d
-            on r.tenant_id = d.tenant_id and r.version_id = d.version_id and r.to_no = d.step_no
-        where o.tenant_id = p_tenant_id and o.unit_id = any (p_unit_ids) and d.step_kind = 'conditional')
+    from after as a
+    where u.tenant_id = p_tenant_id and u.unit_id = a.unit_id and u.state_code = 'not_started'
 $$;
 
 -- Counts the open predecessors of steps that wait again, and clears their end.
@@ -199,7 +218,10 @@ as $$
     update stepwell.work_unit as u set attempt_count = 0, completed_at = null, pending_count = (
         select count(*)
         from stepwell.workflow_step_relations as r
-        inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
+        cross join lateral (
+            select x.state_code from stepwell.work_unit as x
+            where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id + r.from_no - u.def_no offset 0
+        ) as b
         where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
             and b.state_code not in ('completed', 'skipped'))
     where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids)

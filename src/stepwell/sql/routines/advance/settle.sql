@@ -1,8 +1,8 @@
--- A run ends when nothing in it is open: completed, or failed when a mandatory step could not complete. Callers hold
--- the locks of the runs. SW004: the registry refuses.
+-- A run ends when nothing in it is open: completed, or failed when a mandatory step could not complete or was cancelled,
+-- and nothing caught that. Callers hold the locks of the runs. SW004: the registry refuses.
 
 -- Ends what has nothing left to do: Maps whose items have ended, then runs: completed, or failed when a mandatory step
--- could not complete. A sub-run that goes on sets the state of the step around it by its colour.
+-- could not complete or was cancelled. A sub-run that goes on sets the state of the step around it by its colour.
 -- Locks: the runs above a sub-run, as _subrun_states_show.
 create or replace function stepwell._runs_settle(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
@@ -20,16 +20,19 @@ begin
             array_agg(p.run_id) filter (where p.map_count > 0) as map_run_ids,
             array_agg(p.tenant_id) filter (where p.parent_run_id is not null and p.open_count > 0) as child_tenant_ids,
             array_agg(p.run_id) filter (where p.parent_run_id is not null and p.open_count > 0) as child_run_ids,
-            array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and p.failed_count = 0) as done_tenant_ids,
-            array_agg(stepwell._run_unit(p.run_id) order by p.run_id) filter (where p.open_count = 0 and p.failed_count = 0) as done_ids,
-            array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and p.failed_count > 0) as failed_tenant_ids,
-            array_agg(stepwell._run_unit(p.run_id) order by p.run_id) filter (where p.open_count = 0 and p.failed_count > 0) as failed_ids
+            array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and not f.has_failed) as done_tenant_ids,
+            array_agg(stepwell._run_unit(p.run_id) order by p.run_id) filter (where p.open_count = 0 and not f.has_failed) as done_ids,
+            array_agg(p.tenant_id order by p.run_id) filter (where p.open_count = 0 and f.has_failed) as failed_tenant_ids,
+            array_agg(stepwell._run_unit(p.run_id) order by p.run_id) filter (where p.open_count = 0 and f.has_failed) as failed_ids
         into v_ended
         from (
             select distinct q.tenant_id, stepwell._run_of(q.unit_id) as run_id
             from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         ) as s
         inner join stepwell.run_progress as p on s.tenant_id = p.tenant_id and s.run_id = p.run_id
+        -- A run without a red step has lost none: it pays for no look at its steps.
+        cross join lateral (select p.failed_count > 0 or (p.red_count > 0 and p.open_count = 0
+            and stepwell._run_lost_a_step(p.tenant_id, p.run_id)) as has_failed) as f
         where p.map_count > 0 or p.open_count = 0 or p.needs_attention or p.parent_run_id is not null;
         -- What people reopened or blocked may change with any other step; after that, count again.
         if v_ended.attention_run_ids is not null and not v_looked then
@@ -111,29 +114,44 @@ begin
 end
 $$;
 
--- The result of a run: the output of its only last step, or an object of the outputs of its last steps by id. Each step is
--- looked up by itself (offset 0): in a join, a plan for young tables reads all units of the tenant.
+-- The results of runs, in the order of the runs: the output of the only last step, or an object of the outputs of the last
+-- steps by id. Each step is looked up by itself (offset 0): in a join, a plan for young tables reads all units of the tenant.
+create or replace function stepwell._run_results(p_tenant_ids int[], p_run_ids bigint[]) returns jsonb[]
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return array(
+        select x.result
+        from unnest(p_tenant_ids, p_run_ids) with ordinality as q (tenant_id, run_id, place)
+        cross join lateral (
+            select case count(*) when 1 then jsonb_agg(o.output) -> 0
+                else jsonb_object_agg(d.step_id, coalesce(o.output, 'null')) end as result
+            from stepwell.run_detail as r
+            cross join lateral (
+                select s.step_id, s.step_no from stepwell.workflow_step_def as s
+                where s.tenant_id = r.tenant_id and s.version_id = r.version_id and s.is_last offset 0
+            ) as d
+            cross join lateral (
+                select w.tenant_id, w.unit_id, w.state_code from stepwell.work_unit as w
+                where w.tenant_id = r.tenant_id and w.unit_id = stepwell._run_unit(r.run_id) | d.step_no offset 0
+            ) as u
+            left join lateral (
+                select w.output from stepwell.unit_output as w
+                where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id order by w.lease_no desc limit 1
+            ) as o on true
+            where r.tenant_id = q.tenant_id and r.run_id = q.run_id and u.state_code = 'completed'
+        ) as x
+        order by q.place);
+end
+$$;
+
+-- The result of one run.
 create or replace function stepwell._run_result(p_tenant_id int, p_run_id bigint) returns jsonb
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
-    return (
-        select case count(*) when 1 then jsonb_agg(o.output) -> 0
-            else jsonb_object_agg(d.step_id, coalesce(o.output, 'null')) end
-        from stepwell.run_detail as r
-        cross join lateral (
-            select x.step_id, x.step_no from stepwell.workflow_step_def as x
-            where x.tenant_id = r.tenant_id and x.version_id = r.version_id and x.is_last offset 0
-        ) as d
-        cross join lateral (
-            select x.tenant_id, x.unit_id, x.state_code from stepwell.work_unit as x
-            where x.tenant_id = r.tenant_id and x.unit_id = stepwell._run_unit(r.run_id) | d.step_no offset 0
-        ) as u
-        left join lateral (
-            select x.output from stepwell.unit_output as x
-            where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id order by x.lease_no desc limit 1
-        ) as o on true
-        where r.tenant_id = p_tenant_id and r.run_id = p_run_id and u.state_code = 'completed');
+    return (stepwell._run_results(array[p_tenant_id], array[p_run_id]))[1];
 end
 $$;

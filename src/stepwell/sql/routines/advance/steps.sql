@@ -157,13 +157,27 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_held_ids bigint[];
+    v_held_ids bigint[] := '{}'::bigint[];
+    v_has record;
     v_kind record;
     v_due record;
 begin
-    perform stepwell._deadlines_begin(p_tenant_ids, p_unit_ids);
-    perform stepwell._humans_open(p_tenant_ids, p_unit_ids);
-    v_held_ids := stepwell._conditionals_hold(p_tenant_ids, p_unit_ids);
+    select bool_or(u.has_deadline) as deadlines, bool_or(d.step_kind = 'human') as humans,
+        bool_or(d.step_kind = 'conditional') as conditionals
+    into v_has
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    inner join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no;
+    if v_has.deadlines then
+        perform stepwell._deadlines_begin(p_tenant_ids, p_unit_ids);
+    end if;
+    if v_has.humans then
+        perform stepwell._humans_open(p_tenant_ids, p_unit_ids);
+    end if;
+    if v_has.conditionals then
+        v_held_ids := stepwell._conditionals_hold(p_tenant_ids, p_unit_ids);
+    end if;
     for v_kind in
         select d.step_kind, array_agg(u.tenant_id order by u.unit_id) as tenant_ids,
             array_agg(u.unit_id order by u.unit_id) as unit_ids

@@ -50,8 +50,10 @@ as $$
 declare
     -- Joined, not compared with a constant: else a plan for young tables reads all rows of the tenant.
     v_tenant_ids constant int[] := array_fill(p_tenant_id, array[cardinality(p_unit_ids)]);
+    v_nesting constant int := stepwell._limit('limits.nesting');
     v_version stepwell.workflow_version;
     v_missing text;
+    v_may_refuse boolean;
     v_may_end_at_once boolean;
     v_bad record;
     v_part record;
@@ -62,6 +64,7 @@ begin
     exception when sqlstate 'SW002' then
         v_missing := sqlerrm;
     end;
+    v_may_refuse := v_missing is not null or v_version.input_schema is not null or v_version.maps_input;
     select array_agg(q.tenant_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
         array_agg(jsonb_build_object('failure_class', x.failure_class, 'outcome', 'dead', 'error', jsonb_build_object(
             'type', case x.failure_class when 'expression_error' then 'ExpressionError' else 'SubWorkflow' end,
@@ -69,8 +72,9 @@ begin
     into v_bad
     from unnest(v_tenant_ids, p_unit_ids, p_inputs, p_problems) as q (tenant_id, unit_id, input, problem)
     inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
-    cross join lateral stepwell._subrun_problem(
-        v_version, r.depth + 1, coalesce(q.input, r.input), coalesce(v_missing, q.problem), v_missing is null) as x
+        and (v_may_refuse or r.depth >= v_nesting or q.problem is not null)
+    cross join lateral stepwell._subrun_problem(v_version, r.depth + 1, v_nesting, coalesce(q.input, r.input),
+        coalesce(v_missing, q.problem), v_missing is null) as x
     where x.problem is not null;
     if v_bad.unit_ids is not null then
         perform stepwell._units_fail(v_bad.tenant_ids, v_bad.unit_ids, v_bad.failures, 'mow_orchestrator');
@@ -157,18 +161,16 @@ $$;
 -- Why a sub-run cannot start, and the class of that failure: the nesting is too deep, the workflow does not exist or the
 -- inputs have a problem (p_problem), or the workflow does not accept the input. Null when it can.
 create or replace function stepwell._subrun_problem(
-    p_version stepwell.workflow_version, p_depth int, p_input jsonb, p_problem text, p_exists boolean,
+    p_version stepwell.workflow_version, p_depth int, p_limit int, p_input jsonb, p_problem text, p_exists boolean,
     out failure_class text, out problem text
 )
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
-declare
-    v_limit constant int := stepwell._limit('limits.nesting');
 begin
-    if p_depth > v_limit then
+    if p_depth > p_limit then
         failure_class := 'not_found';
-        problem := format('workflow: sub-workflows are nested more than %s levels deep', v_limit);
+        problem := format('workflow: sub-workflows are nested more than %s levels deep', p_limit);
     elsif p_problem is not null then
         failure_class := case when p_exists then 'expression_error' else 'not_found' end;
         problem := p_problem;
@@ -192,6 +194,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_limit constant int := stepwell._limit('limits.composed_result_bytes');
+    v_results jsonb[];
     v_ended record;
 begin
     perform 1
@@ -203,8 +206,10 @@ begin
     ) as a
     inner join stepwell.run_progress as p on a.tenant_id = p.tenant_id and a.run_id = p.run_id
     for update of p nowait;
+    v_results := stepwell._run_results(p_tenant_ids, array(select stepwell._run_of(q) from unnest(p_unit_ids) as q));
     select
         array_agg(c.tenant_id order by c.unit_id) as tenant_ids, array_agg(c.unit_id order by c.unit_id) as unit_ids,
+        bool_or(c.state_code in ('failed', 'blocked')) as has_halted,
         array_agg(c.tenant_id order by c.unit_id) filter (where c.bytes <= v_limit) as done_tenant_ids,
         array_agg(c.unit_id order by c.unit_id) filter (where c.bytes <= v_limit) as done_ids,
         array_agg(c.result order by c.unit_id) filter (where c.bytes <= v_limit) as results,
@@ -218,19 +223,19 @@ begin
             'run_id', c.run_id)) order by c.unit_id) filter (where c.bytes is null) as failures
     into v_ended
     from (
-        select r.tenant_id, r.run_id, u.unit_id, r.finished_state, x.result,
-            case when r.finished_state = 'completed' then coalesce(stepwell._value_size(x.result), 0) end as bytes
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+        select r.tenant_id, r.run_id, u.unit_id, u.state_code, r.finished_state, q.result,
+            case when r.finished_state = 'completed' then coalesce(stepwell._value_size(q.result), 0) end as bytes
+        from unnest(p_tenant_ids, p_unit_ids, v_results) as q (tenant_id, unit_id, result)
         inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
         inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.parent_unit_id = u.unit_id
-        cross join lateral (select case when r.finished_state = 'completed'
-            then stepwell._run_result(r.tenant_id, r.run_id) end as result offset 0) as x
         where u.state_code in ('in_progress', 'overdue', 'failed', 'blocked')
     ) as c;
     if v_ended.unit_ids is null then
         return;
     end if;
-    perform stepwell._subrun_steps_continue(v_ended.tenant_ids, v_ended.unit_ids);
+    if v_ended.has_halted then
+        perform stepwell._subrun_steps_continue(v_ended.tenant_ids, v_ended.unit_ids);
+    end if;
     delete from stepwell.timer as t
     using unnest(v_ended.tenant_ids, v_ended.unit_ids) as q (tenant_id, unit_id)
     where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id and t.timer_kind = 'wait_timeout';
@@ -257,19 +262,19 @@ as $$
         select stepwell._run_of(u.unit_id) as run_id
         from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.parent_id = any (p_unit_ids)
-            and u.scope = 'workflow_run' and u.state_code not in ('completed', 'cancelled', 'failed')
+            and u.scope = 'workflow_run' and not stepwell._run_has_ended(u.state_code)
         union all
         select stepwell._run_of(u.unit_id)
         from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id
-            and u.parent_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
-            and u.scope = 'workflow_run' and u.state_code not in ('completed', 'cancelled', 'failed')
+            and u.parent_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
+            and u.scope = 'workflow_run' and not stepwell._run_has_ended(u.state_code)
         union all
         select stepwell._run_of(u.unit_id)
         from down as d
         inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.parent_id
-            between stepwell._run_unit(d.run_id) + 1 and stepwell._run_unit(d.run_id + 1) - 1
-        where u.scope = 'workflow_run' and u.state_code not in ('completed', 'cancelled', 'failed')
+            between stepwell._run_unit(d.run_id) + 1 and stepwell._run_last(d.run_id)
+        where u.scope = 'workflow_run' and not stepwell._run_has_ended(u.state_code)
     )
     select array_agg(d.run_id order by d.run_id) from down as d
 $$;
@@ -358,7 +363,7 @@ begin
     into v_open
     from unnest(v_run_ids) as r (run_id)
     inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id
-        and u.unit_id between stepwell._run_unit(r.run_id) + 1 and stepwell._run_unit(r.run_id + 1) - 1
+        and u.unit_id between stepwell._run_unit(r.run_id) + 1 and stepwell._run_last(r.run_id)
     where not stepwell._has_ended(u.state_code);
     if v_open.unit_ids is not null then
         perform stepwell._units_dequeue(v_open.tenant_ids, v_open.unit_ids);

@@ -23,6 +23,7 @@ begin
             when coalesce(length(p_event_type), 0) not between 1 and 200 then 'event_type: 1 to 200 characters are accepted'
             else 'event_key: 1 to 500 characters are accepted' end;
     end if;
+    perform stepwell._secret_refuse('event_type', p_event_type);
     perform stepwell._values_check('payload', 'payload', array[p_payload], 'limits.payload_bytes');
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     select u.* into v_root from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id);
@@ -34,11 +35,7 @@ begin
             where i.tenant_id = p_tenant_id and i.event_key = p_event_key;
         return;
     end if;
-    if v_root.state_code in ('completed', 'cancelled', 'cannot_complete')
-        or v_root.state_code = 'failed' and v_root.scope = 'workflow_run' then
-        raise exception using errcode = 'SW003', message = format('run %s has ended (%s) and accepts no events', p_run_id,
-            v_root.state_code);
-    end if;
+    perform stepwell._signal_check(v_root);
     insert into stepwell.event_inbox (tenant_id, event_key, run_id, event_type, payload, received_at)
     -- Events of one type are taken in the order they came, also where the clock did not move between them.
     values (p_tenant_id, p_event_key, p_run_id, p_event_type, coalesce(p_payload, '{}'), greatest(stepwell.now(), (
@@ -56,6 +53,21 @@ begin
     perform stepwell._waits_match(p_tenant_id, p_run_id, p_event_type);
     return query select true, i.taken_by from stepwell.event_inbox as i
         where i.tenant_id = p_tenant_id and i.event_key = p_event_key;
+end
+$$;
+
+-- Checks that a run or a free-standing job has not ended, so that it accepts events.
+-- Raises: SW003 when it has.
+create or replace function stepwell._signal_check(p_root stepwell.work_unit) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if p_root.state_code in ('completed', 'cancelled', 'cannot_complete')
+        or p_root.state_code = 'failed' and p_root.scope = 'workflow_run' then
+        raise exception using errcode = 'SW003', message = format('run %s has ended (%s) and accepts no events',
+            stepwell._run_of(p_root.unit_id), p_root.state_code);
+    end if;
 end
 $$;
 

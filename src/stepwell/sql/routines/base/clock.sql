@@ -57,3 +57,19 @@ set search_path = stepwell, pg_temp
 as $$
     update stepwell.clock_shift set shift = stepwell.now() - clock_timestamp(), stopped_at = null
 $$;
+
+-- Gives a database whose clock was moved the real time again. Only the owner of the database may do it.
+-- Locks: the row of clock_shift.
+-- Idempotency: a clock that is real time stays so.
+-- Raises: SW003 when the clock is ahead of real time: it would go back.
+create or replace function stepwell.fn_clock_real() returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if stepwell.now() > clock_timestamp() then
+        raise exception using errcode = 'SW003', message = 'the clock is ahead of real time, and a clock does not go back';
+    end if;
+    delete from stepwell.clock_shift;
+end
+$$;

@@ -22,9 +22,25 @@ as $$
         when p_name ~ '[\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB\U000E0000-\U000E0FFF]'
             then 'characters that cannot be seen, or that change the direction of the text, are not accepted'
         when stepwell._name_tidy(p_name) like '%:%' then 'a colon is not accepted'
+        -- A mark that forms no letter with the one before it is easily overlooked.
+        when stepwell._name_tidy(p_name) ~ '[\u0300-\u036F\u1AB0-\u1AFF\u1DC0-\u1DFF\u20D0-\u20FF]' then 'marks that belong to no letter are not accepted'
+        when stepwell._alphabets_of(p_name) > 1 then 'letters of two alphabets in one name are not accepted'
         when stepwell._name_fold(p_name) in ('engine', 'system', 'keeper', 'everybody')
             then 'the name is reserved'
     end
+$$;
+
+-- How many of the alphabets whose letters look alike a name is written in: Latin, Greek, Cyrillic, Armenian, Georgian,
+-- Cherokee, Lisu, Coptic.
+create or replace function stepwell._alphabets_of(p_name text) returns int
+language sql immutable parallel safe
+set search_path = stepwell, pg_temp
+as $$
+    select count(*)::int
+    from unnest(array['[A-Za-z\u00AA\u00BA\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02AF\u1D00-\u1DBF\u1E00-\u1EFF\u2C60-\u2C7F\uA720-\uA7FF\uAB30-\uAB6F]',
+        '[\u0370-\u03FF\u1F00-\u1FFF]', '[\u0400-\u052F\u1C80-\u1C8F\u2DE0-\u2DFF\uA640-\uA69F]', '[\u0530-\u058F]',
+        '[\u10A0-\u10FF\u1C90-\u1CBF\u2D00-\u2D2F]', '[\u13A0-\u13FF\uAB70-\uABBF]', '[\uA4D0-\uA4FF]', '[\u2C80-\u2CFF]']) as a (letters)
+    where stepwell._name_tidy(p_name) ~ a.letters
 $$;
 
 -- The form of a name by which it is compared: tidy, in lower case.
@@ -48,12 +64,12 @@ create or replace function stepwell._name_skeleton(p_name text) returns text
 language sql immutable parallel safe
 set search_path = stepwell, pg_temp
 as $$
-    select replace(stepwell._name_fold(translate(normalize(stepwell._name_tidy(p_name), nfkd),
+    select replace(replace(stepwell._name_fold(translate(normalize(stepwell._name_tidy(p_name), nfkd),
         'АВЕЅІЈКМНОРСТУХҮԚԜӀЗԌҺавеѕіјкмнорстухүԛԝӏзԍһгпьԁѵћΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿαβγεζηικνορσςτυχωϲμıɑɡɩɪᴀʙᴄᴅᴇɢʜᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡ'
-        || 'ʏᴢƄƅI1|0‐‑‒–—−’‘ʼ',
+        || 'ʏᴢƄƅI1|0‐‑‒–—−’‘ʼЬ',
         'abesljkmhopctyxyqwl3ghabesijkmhopctyxyqwl3ghrnbdvhabezhlkmnoptyxcjabyezniknopoctuxwcuiagiiabcdeghjklmnoprstuvw'
-        || 'yzbblllo------''''''')),
-        'rn', 'm')
+        || 'yzbblllo------''''''b')),
+        'rn', 'm'), 'vv', 'w')
 $$;
 
 -- The name of an actor as it is compared, without the channel they came by: `cli:ada`, `slack:Ada` and `ada` are one

@@ -38,8 +38,8 @@ create or replace function stepwell._workspace_of(p_tenant_id int, p_unit_id big
 language sql stable parallel safe
 as $$
     select coalesce((select p.workspace_id from stepwell.run_progress as p
-        where p.tenant_id = p_tenant_id and p.run_id = p_unit_id >> 20),
-        case when p_unit_id & 1048575 = 0 then (select j.workspace_id from stepwell.job_detail as j
+        where p.tenant_id = p_tenant_id and p.run_id = stepwell._run_of(p_unit_id)),
+        case when stepwell._unit_no(p_unit_id) = 0 then (select j.workspace_id from stepwell.job_detail as j
             where j.tenant_id = p_tenant_id and j.job_id = p_unit_id) end, 0)
 $$;
 

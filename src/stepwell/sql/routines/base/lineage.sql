@@ -8,7 +8,7 @@ as $$
     with recursive line as (
         select p_run_id as run_id
         union all
-        select r.parent_unit_id >> 20
+        select stepwell._run_of(r.parent_unit_id)
         from line as l
         inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and l.run_id = r.run_id
         where r.parent_unit_id is not null
@@ -33,7 +33,7 @@ as $$
         inner join stepwell.action_receipt as r on r.tenant_id = p_tenant_id and r.receipt_id = (j.payload ->> 'receipt_id')::bigint
         where s.depth < 10
     ), line as (
-        select distinct a.run_id from source as s cross join lateral stepwell._runs_above(p_tenant_id, s.unit_id >> 20) as a
+        select distinct a.run_id from source as s cross join lateral stepwell._runs_above(p_tenant_id, stepwell._run_of(s.unit_id)) as a
     )
     select array_agg(distinct n.name)
     from (
@@ -47,11 +47,11 @@ as $$
         union all
         select q.requested_by from line as l
         inner join stepwell.dlq_replay_request as q on q.tenant_id = p_tenant_id
-            and q.unit_id between l.run_id << 20 and ((l.run_id + 1) << 20) - 1 and q.proposal_state = 'scheduled'
+            and q.unit_id between stepwell._run_unit(l.run_id) and stepwell._run_last(l.run_id) and q.proposal_state = 'scheduled'
         union all
         select k.reopened_by from line as l
         inner join stepwell.step_run_correction_cycle as k on k.tenant_id = p_tenant_id
-            and k.unit_id between l.run_id << 20 and ((l.run_id + 1) << 20) - 1 and k.closed_at is null
+            and k.unit_id between stepwell._run_unit(l.run_id) and stepwell._run_last(l.run_id) and k.closed_at is null
     ) as n
     where n.name is not null
 $$;

@@ -29,3 +29,14 @@ as $$
         (select 'the database is in development mode' from stepwell.fn_mode_read() as m
             where m.mode = 'development' and p_action in ('workflow_cancel', 'replay')))
 $$;
+
+-- Since when this database is a demo that is played; no row when it is none, or was left.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell.fn_demo_read() returns table (since timestamptz)
+language sql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+    select d.begun_at from stepwell.demo as d where d.left_at is null
+$$;

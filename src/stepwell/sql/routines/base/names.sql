@@ -6,7 +6,7 @@ create or replace function stepwell._unit_ref(p_unit_id bigint) returns text
 language sql immutable parallel safe
 set search_path = stepwell, pg_temp
 as $$
-    select (p_unit_id >> 20)::text || case when p_unit_id & 1048575 <> 0 or p_unit_id >> 40 <> 0 then '.' || (p_unit_id & 1048575) else '' end
+    select stepwell._run_of(p_unit_id)::text || case when stepwell._unit_no(p_unit_id) <> 0 or p_unit_id >> 40 <> 0 then '.' || stepwell._unit_no(p_unit_id) else '' end
 $$;
 
 -- What a unit is called in a sentence: step 'review' of run 7, task 'photo' of step 'review' of run 7, job 12 (mail.send),

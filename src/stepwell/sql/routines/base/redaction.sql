@@ -76,3 +76,17 @@ exception when others then
     return '.';
 end
 $$;
+
+-- Refuses a name that contains a secret: a name cannot lose a part of itself, and everybody reads names.
+-- Raises: SW001 naming the field.
+create or replace function stepwell._secret_refuse(p_field text, p_text text) returns void
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if stepwell._redact_text(p_text) <> p_text then
+        raise exception using errcode = 'SW001', column = p_field,
+            message = format('%s: it contains what looks like a secret; a name that everybody may read is accepted', p_field);
+    end if;
+end
+$$;

@@ -12,6 +12,11 @@ create or replace function stepwell._run_unit(p_run_id bigint) returns bigint
 language sql immutable parallel safe
 as $$ select p_run_id << 20 $$;
 
+-- The last unit that a run can have: the end of the range of its units.
+create or replace function stepwell._run_last(p_run_id bigint) returns bigint
+language sql immutable parallel safe
+as $$ select ((p_run_id + 1) << 20) - 1 $$;
+
 -- The number of a unit within its run.
 create or replace function stepwell._unit_no(p_unit_id bigint) returns int
 language sql immutable parallel safe
@@ -21,6 +26,11 @@ as $$ select (p_unit_id & 1048575)::int $$;
 create or replace function stepwell._has_ended(p_state_code text) returns boolean
 language sql immutable parallel safe
 as $$ select p_state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete') $$;
+
+-- Whether a run has ended.
+create or replace function stepwell._run_has_ended(p_state_code text) returns boolean
+language sql immutable parallel safe
+as $$ select p_state_code in ('completed', 'cancelled', 'failed') $$;
 
 -- The number of the attempt that is under way, or else of the last one; 0 before the first. work_unit.attempt_count has
 -- only the attempts that failed or were lost: an attempt that runs, waits or has completed is one more.

@@ -38,8 +38,8 @@ begin
     v_session_key := stepwell._secret_number();
     insert into stepwell.worker_session (
         session_key_hash, worker_name, executor_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info, handler_ids)
-    values (sha256(int8send(v_session_key)), p_worker_name, v_executor_class_ids, p_slot_count, p_lease_seconds, v_now, v_now,
-        v_now + make_interval(secs => p_lease_seconds), p_info, stepwell._handlers_of(p_operation_names));
+    values (sha256(int8send(v_session_key)), stepwell._redact_text(p_worker_name), v_executor_class_ids, p_slot_count, p_lease_seconds, v_now, v_now,
+        v_now + make_interval(secs => p_lease_seconds), stepwell._redact(p_info, stepwell._redaction_pattern()), stepwell._handlers_of(p_operation_names));
     return v_session_key;
 end
 $$;
@@ -79,6 +79,7 @@ begin
     if p_operation_names is null then
         return null;
     end if;
+    perform stepwell._secret_refuse('operations', n.operation_name) from unnest(p_operation_names) as n (operation_name);
     insert into stepwell.handler (operation_name)
     select distinct n.operation_name
     from unnest(p_operation_names) as n (operation_name)

@@ -42,7 +42,7 @@ begin
     where u.tenant_id = p_tenant_id and u.iu_code = p_code for update;
     if v_unit.replaced_by is not null then
         raise exception using errcode = 'SW003', column = 'code', message = format('content %s was replaced by cut %s', p_code,
-            v_unit.replaced_by >> 20), hint = 'restage a version of it, or write the content that replaced it';
+            stepwell._run_of(v_unit.replaced_by)), hint = 'restage a version of it, or write the content that replaced it';
     end if;
     if v_unit.is_bundle <> (p_items is not null) then
         raise exception using errcode = 'SW003', message = format('items: content %s is %s', p_code,

@@ -71,10 +71,7 @@ begin
     if v_unit.state_code = 'cancelled' then
         return 'cancelled';
     end if;
-    if v_unit.state_code in ('completed', 'skipped', 'cannot_complete') then
-        raise exception using errcode = 'SW003', message = format('%s has ended (%s) and cannot be cancelled',
-            stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
-    end if;
+    perform stepwell._unit_cancel_check(v_unit);
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'cancelled', 'reviewer', 'rpc', 'workflow_cancel',
         v_actor, array[jsonb_build_object('audit_ref', 'actor:' || v_actor)],
@@ -89,5 +86,19 @@ begin
         perform stepwell._runs_settle(array[p_tenant_id], array[p_unit_id]);
     end if;
     return 'cancelled';
+end
+$$;
+
+-- Checks that a step or job has not ended, so that it can be cancelled.
+-- Raises: SW003 when it has.
+create or replace function stepwell._unit_cancel_check(p_unit stepwell.work_unit) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if p_unit.state_code in ('completed', 'skipped', 'cannot_complete') then
+        raise exception using errcode = 'SW003', message = format('%s has ended (%s) and cannot be cancelled',
+            stepwell._title_of(p_unit.tenant_id, p_unit.unit_id), p_unit.state_code);
+    end if;
 end
 $$;

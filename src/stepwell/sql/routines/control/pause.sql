@@ -24,7 +24,7 @@ begin
     with gone as (
         delete from stepwell.job_ready as r
         using stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+        where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
             and u.state_code in ('ready', 'failed')
             and r.executor_class_id = u.executor_class_id and r.tenant_id = u.tenant_id
             and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority and r.operation_id = u.operation_id
@@ -34,7 +34,7 @@ begin
     select array_agg(g.unit_id) filter (where g.slot_key is not null) into v_ready_ids from gone as g;
     delete from stepwell.job_line as l
     using stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
         and l.tenant_id = u.tenant_id and l.slot_key = u.slot_key and l.rank = -u.priority and l.unit_id = u.unit_id;
     if v_ready_ids is not null then
         perform stepwell._slots_free(array_fill(p_tenant_id, array[cardinality(v_ready_ids)]), v_ready_ids);
@@ -67,7 +67,7 @@ begin
     where p.tenant_id = p_tenant_id and p.run_id = p_run_id;
     select array_agg(u.unit_id order by u.unit_id) into v_unit_ids
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
         and u.executor_class_id is not null and u.state_code in ('ready', 'failed')
         and not exists (select from stepwell.timer as t
             where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind in ('retry', 'start'));

@@ -15,13 +15,24 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.retry');
-    v_state text;
-    v_parent record;
-    v_unit_ids bigint[];
 begin
     p_reason := stepwell._redact_text(p_reason);
     perform stepwell._runs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
-    v_state := stepwell._run_state(p_tenant_id, p_run_id);
+    return stepwell._replay_request(p_tenant_id, stepwell._run_dead_steps(p_tenant_id, p_run_id), v_actor, p_reason);
+end
+$$;
+
+-- The dead steps of a failed run, which a retry of the run requests again.
+-- Raises: SW003 when the run has not failed, has no dead step, or is a sub-run.
+create or replace function stepwell._run_dead_steps(p_tenant_id int, p_run_id bigint) returns bigint[]
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_state constant text := stepwell._run_state(p_tenant_id, p_run_id);
+    v_parent record;
+    v_unit_ids bigint[];
+begin
     if v_state <> 'failed' then
         raise exception using errcode = 'SW003',
             message = format('run %s is %s; only a failed run can be retried', p_run_id, v_state);
@@ -35,12 +46,12 @@ begin
     end if;
     select array_agg(u.unit_id order by u.unit_id) into v_unit_ids
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
         and u.scope = 'step' and u.state_code = 'cannot_complete';
     if v_unit_ids is null then
         raise exception using errcode = 'SW003', message = format('run %s has no dead step to retry', p_run_id);
     end if;
-    return stepwell._replay_request(p_tenant_id, v_unit_ids, v_actor, p_reason);
+    return v_unit_ids;
 end
 $$;
 
@@ -59,7 +70,6 @@ as $$
 declare
     v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.retry');
     v_unit stepwell.work_unit;
-    v_run_state text;
 begin
     p_reason := stepwell._redact_text(p_reason);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
@@ -69,24 +79,9 @@ begin
     if not found then
         raise exception using errcode = 'SW002', message = format('job %s does not exist', stepwell._unit_ref(p_unit_id));
     end if;
-    if v_unit.scope = 'step' then
-        v_run_state := stepwell._run_state(p_tenant_id, stepwell._run_of(p_unit_id));
-        if v_run_state in ('completed', 'cancelled') then
-            raise exception using errcode = 'SW003',
-                message = format('run %s has ended (%s); its steps cannot be retried', stepwell._run_of(p_unit_id), v_run_state);
-        end if;
-    end if;
+    perform stepwell._unit_retry_check(v_unit);
     if v_unit.state_code = 'cannot_complete' then
         return stepwell._replay_request(p_tenant_id, stepwell._replay_set(p_tenant_id, p_unit_id), v_actor, p_reason);
-    end if;
-    if v_unit.state_code <> 'failed' then
-        raise exception using errcode = 'SW003',
-            message = format('%s is %s; only what has failed or is dead can be retried', stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
-    end if;
-    if v_unit.failure_class = 'subworkflow_red' then
-        raise exception using errcode = 'SW003', message = format('%s has failed because a step of its sub-workflow has;'
-            ' retry that step, in run %s', stepwell._title_of(p_tenant_id, p_unit_id), (select stepwell._run_of(max(w.unit_id))
-                from stepwell.work_unit as w where w.tenant_id = p_tenant_id and w.parent_id = p_unit_id and w.scope = 'workflow_run'));
     end if;
     perform stepwell._units_dequeue(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._units_move(array[p_tenant_id], array[p_unit_id], 'ready', 'reviewer', 'rpc', 'step_retry', v_actor,
@@ -95,6 +90,34 @@ begin
     perform stepwell._slots_take(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._subrun_states_show(array[p_tenant_id], array[stepwell._run_of(p_unit_id)]);
     return jsonb_build_object('state', 'ready', 'unit_ids', array[p_unit_id], 'approval_id', null);
+end
+$$;
+
+-- Checks that a step or job can be retried: it has failed or is dead, and its run goes on.
+-- Raises: SW003 when it cannot.
+create or replace function stepwell._unit_retry_check(p_unit stepwell.work_unit) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_run_state text;
+begin
+    if p_unit.scope = 'step' then
+        v_run_state := stepwell._run_state(p_unit.tenant_id, stepwell._run_of(p_unit.unit_id));
+        if v_run_state in ('completed', 'cancelled') then
+            raise exception using errcode = 'SW003',
+                message = format('run %s has ended (%s); its steps cannot be retried', stepwell._run_of(p_unit.unit_id), v_run_state);
+        end if;
+    end if;
+    if p_unit.state_code not in ('failed', 'cannot_complete') then
+        raise exception using errcode = 'SW003',
+            message = format('%s is %s; only what has failed or is dead can be retried', stepwell._title_of(p_unit.tenant_id, p_unit.unit_id), p_unit.state_code);
+    end if;
+    if p_unit.state_code = 'failed' and p_unit.failure_class = 'subworkflow_red' then
+        raise exception using errcode = 'SW003', message = format('%s has failed because a step of its sub-workflow has;'
+            ' retry that step, in run %s', stepwell._title_of(p_unit.tenant_id, p_unit.unit_id), (select stepwell._run_of(max(w.unit_id))
+                from stepwell.work_unit as w where w.tenant_id = p_unit.tenant_id and w.parent_id = p_unit.unit_id and w.scope = 'workflow_run'));
+    end if;
 end
 $$;
 
@@ -137,15 +160,7 @@ declare
     v_approval_id bigint;
     v_request record;
 begin
-    select r.approval_id, r.unit_id into v_request
-    from stepwell.work_unit as u
-    inner join stepwell.dlq_replay_request as r on u.tenant_id = r.tenant_id and u.unit_id = r.unit_id
-    where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and r.proposal_state = 'submitted'
-    limit 1;
-    if found then
-        raise exception using errcode = 'SW003', message = format('the replay of %s waits for approval %s',
-            stepwell._title_of(p_tenant_id, v_request.unit_id), stepwell._unit_ref(v_request.approval_id));
-    end if;
+    perform stepwell._replay_check(p_tenant_id, p_unit_ids);
     v_approval_id := stepwell._approval_request(p_tenant_id, 'replay',
         case when cardinality(p_unit_ids) = 1 then p_unit_ids[1] else stepwell._run_unit(stepwell._run_of(p_unit_ids[1])) end, p_actor, p_reason);
     for v_request in
@@ -167,6 +182,27 @@ begin
         return stepwell._replay_apply(p_tenant_id, v_approval_id, p_actor);
     end if;
     return jsonb_build_object('state', 'approval_requested', 'approval_id', v_approval_id, 'unit_ids', p_unit_ids);
+end
+$$;
+
+-- Checks that no earlier request to replay one of these units waits for its approval.
+-- Raises: SW003 when one does.
+create or replace function stepwell._replay_check(p_tenant_id int, p_unit_ids bigint[]) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_request record;
+begin
+    select r.approval_id, r.unit_id into v_request
+    from stepwell.work_unit as u
+    inner join stepwell.dlq_replay_request as r on u.tenant_id = r.tenant_id and u.unit_id = r.unit_id
+    where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and r.proposal_state = 'submitted'
+    limit 1;
+    if found then
+        raise exception using errcode = 'SW003', message = format('the replay of %s waits for approval %s',
+            stepwell._title_of(p_tenant_id, v_request.unit_id), stepwell._unit_ref(v_request.approval_id));
+    end if;
 end
 $$;
 

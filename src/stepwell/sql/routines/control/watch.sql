@@ -19,7 +19,7 @@ begin
     perform stepwell._verb_check(p_tenant_id, 'read');
     if cardinality(p_run_ids) > stepwell._limit('limits.start_batch') then
         raise exception using errcode = 'SW006', column = 'runs',
-            message = format('runs: %s at once, at most %s', cardinality(p_run_ids), stepwell._limit('limits.start_batch'));
+            message = format('runs: %s are too many for one call; at most %s are accepted', cardinality(p_run_ids), stepwell._limit('limits.start_batch'));
     end if;
     with open as (
         select r.run_id

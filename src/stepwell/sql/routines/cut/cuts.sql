@@ -123,11 +123,11 @@ begin
     select u.state_code into v_state from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = p_cut_request_id and u.scope = 'cut_request' for update;
     if not found then
-        raise exception using errcode = 'SW002', message = format('cut %s does not exist', p_cut_request_id >> 20);
+        raise exception using errcode = 'SW002', message = format('cut %s does not exist', stepwell._run_of(p_cut_request_id));
     end if;
     if v_state <> 'failed' then
         raise exception using errcode = 'SW003', message = format('cut %s is %s; only a failed one can be retried or cancelled',
-            p_cut_request_id >> 20, v_state);
+            stepwell._run_of(p_cut_request_id), v_state);
     end if;
     return v_actor;
 end
@@ -217,7 +217,7 @@ begin
     perform stepwell._lifecycle_note(p_tenant_id, x.part ->> 'code', 'cut_failed', 'error', v_reason, p_cut_request_id, p_actor,
         coalesce(v_detail, '') = 'axis_inconsistency')
     from jsonb_array_elements(v_cut.spec -> 'sources') as x (part);
-    perform stepwell._problem_open(p_tenant_id, 'failed_cut', 'cut', (p_cut_request_id >> 20)::text, p_cut_request_id, v_code, v_reason);
+    perform stepwell._problem_open(p_tenant_id, 'failed_cut', 'cut', stepwell._run_of(p_cut_request_id)::text, p_cut_request_id, v_code, v_reason);
 end
 $$;
 
@@ -248,7 +248,7 @@ begin
         if v_source.is_bundle or (v_source.replaced_by is not null and p_cut.op <> 'restage') then
             raise exception using errcode = 'SW003', message = case
                 when v_source.is_bundle then format('content %s is a bundle; write it with other items', v_source.code)
-                else format('content %s was replaced by cut %s', v_source.code, v_source.replaced_by >> 20) end;
+                else format('content %s was replaced by cut %s', v_source.code, stepwell._run_of(v_source.replaced_by)) end;
         end if;
         if p_cut.op = 'split' and v_source.version_no <> v_source.current_no then
             raise exception using errcode = 'SW003', message = format('content %s has version %s now; the parts were made from version %s',
@@ -307,7 +307,7 @@ begin
         from jsonb_array_elements(p_parts) as x (part) order by 1
     loop
         select w.iu_id, w.version_no into v_made from stepwell.fn_content_write(p_cut.tenant_id, v_part.code, v_part.body, p_actor,
-            coalesce(v_part.labels, '{}'), p_note => format('cut %s', p_cut.cut_request_id >> 20)) as w;
+            coalesce(v_part.labels, '{}'), p_note => format('cut %s', stepwell._run_of(p_cut.cut_request_id))) as w;
         insert into stepwell.iu_lineage (tenant_id, cut_request_id, from_iu_id, from_version_no, to_iu_id, to_version_no)
         select p_cut.tenant_id, p_cut.cut_request_id, f.iu_id, f.version_no, v_made.iu_id, v_made.version_no
         from unnest(v_from.iu_ids, v_from.version_nos) as f (iu_id, version_no)
@@ -359,7 +359,7 @@ create or replace view stepwell.cut_request with (security_invoker = true) as
 select
     c.tenant_id,
     c.cut_request_id,
-    c.cut_request_id >> 20 as cut_no,
+    stepwell._run_of(c.cut_request_id) as cut_no,
     c.op,
     u.state_machine_id,
     u.state_code,

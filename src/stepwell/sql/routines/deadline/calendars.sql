@@ -20,6 +20,7 @@ begin
     if jsonb_typeof(p_hours) is distinct from 'array' or jsonb_array_length(p_hours) not between 1 and 70 then
         raise exception using errcode = 'SW001', column = 'hours', message = 'hours: a list of 1 to 70 entries is accepted';
     end if;
+    perform stepwell._secret_refuse('calendar_name', p_calendar_name);
     insert into stepwell.business_calendar as c (tenant_id, calendar_name, time_zone, created_at)
     values (p_tenant_id, p_calendar_name, p_time_zone, stepwell.now())
     on conflict (tenant_id, calendar_name) do update set time_zone = excluded.time_zone;
@@ -29,7 +30,7 @@ begin
     select p_tenant_id, p_calendar_name, x.weekday, x.opens, x.closes
     from jsonb_to_recordset(p_hours) as x (weekday smallint, opens time, closes time);
     insert into stepwell.calendar_holiday (tenant_id, calendar_name, holiday, label)
-    select p_tenant_id, p_calendar_name, x.key::date, x.value from jsonb_each_text(p_holidays) as x;
+    select p_tenant_id, p_calendar_name, x.key::date, stepwell._redact_text(x.value) from jsonb_each_text(p_holidays) as x;
 exception when check_violation or not_null_violation or unique_violation or data_exception then
     raise exception using errcode = 'SW001', column = 'hours', message = format('hours: %s', sqlerrm),
         hint = 'accepted are {"weekday": 1 to 7, "opens": "09:00", "closes": "17:00"} and {"2026-12-25": "a label"}';

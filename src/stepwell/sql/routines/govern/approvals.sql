@@ -33,6 +33,8 @@ begin
         raise exception using errcode = 'SW001', column = 'approvers',
             message = 'approvers: 1 to 50 names are accepted, and at least as many as the quorum';
     end if;
+    perform stepwell._secret_refuse('role', p_role);
+    perform stepwell._secret_refuse('approvers', x.approver) from unnest(p_approvers) as x (approver);
     if p_action is null or p_action !~ '^[a-z][a-z0-9_.]{0,99}$' then
         raise exception using errcode = 'SW001', column = 'action', message = 'action: 1 to 100 lowercase letters, digits, _ and . are accepted';
     end if;

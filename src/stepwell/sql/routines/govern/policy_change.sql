@@ -59,7 +59,7 @@ begin
         'engine');
     insert into stepwell.policy_set (tenant_id, version_no, rules, rules_hash, source, base_policy_set_id, diff,
         proposal_id, approval_id, proposed_by, proposed_at, reason)
-    select p_tenant_id, coalesce(max(s.version_no), 0) + 1, p_rules, stepwell._policy_hash(p_rules), p_source,
+    select p_tenant_id, coalesce(max(s.version_no), 0) + 1, p_rules, stepwell._policy_hash(p_rules), stepwell._redact_text(p_source),
         v_base.policy_set_id, v_diff, v_proposal_id, v_approval_id, p_actor, v_now, p_reason
     from stepwell.policy_set as s
     where s.tenant_id = p_tenant_id

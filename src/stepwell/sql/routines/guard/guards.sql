@@ -1,7 +1,7 @@
 -- Guards: the conditions that a transition of the registry may require. A guard is a named predicate or an expression.
 -- A guard that cannot be evaluated does not hold. The functions here only read.
 
--- Whether a named guard holds. The built-in ones are here; others are functions `guard_<name>(unit work_unit, evidence
+-- Whether a named guard holds. The built-in ones that need no statement are in _transition_problems, the rest is here; others are functions `guard_<name>(unit work_unit, evidence
 -- jsonb) returns boolean` that are listed in guard_predicate. An unknown guard, a null and an error of a predicate do
 -- not hold.
 create or replace function stepwell._guard_named(
@@ -52,14 +52,6 @@ begin
         when 'lease_expired' then
             v_holds := not exists (select from stepwell.worker_session as s
                 where s.session_id = p_unit.lease_session_id and s.closed_at is null and s.expires_at >= p_now);
-        when 'all_steps_finished' then
-            v_holds := exists (select from stepwell.run_progress as r
-                where r.tenant_id = p_unit.tenant_id and r.run_id = stepwell._run_of(p_unit.unit_id)
-                    and r.open_count = 0 and r.failed_count = 0);
-        when 'run_cannot_finish' then
-            v_holds := exists (select from stepwell.run_progress as r
-                where r.tenant_id = p_unit.tenant_id and r.run_id = stepwell._run_of(p_unit.unit_id)
-                    and r.open_count = 0 and r.failed_count > 0);
         when 'cancel_authorised', 'replay_approved', 'reinstatement_approved', 'reopen_approved', 'quorum_reached',
             'approval_expired', 'proposal_approved', 'first_policy' then
             v_holds := stepwell._guard_approval(p_guard, p_unit, p_evidence, p_now);

@@ -7,7 +7,7 @@ set search_path = stepwell, pg_temp
 as $$
     select stepwell.bound_tenant() = p_tenant_id and stepwell._verb_allowed('step.work') and exists (
         select from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.unit_id between p_unit_id and ((p_unit_id >> 20) + 1) * 1048576 - 1
+        where u.tenant_id = p_tenant_id and u.unit_id between p_unit_id and stepwell._run_last(stepwell._run_of(p_unit_id))
             and (u.unit_id = p_unit_id or (u.scope = 'task' and u.parent_id = p_unit_id))
             and case when u.pic_id is null then stepwell._step_candidate(u, stepwell.bound_principal())
                 else u.pic_id = stepwell.bound_principal() end)

@@ -21,6 +21,7 @@ begin
     if p_seconds not between 1 and 86400 or p_seconds is null then
         raise exception using errcode = 'SW001', column = 'seconds', message = 'seconds: 1 to 86400 are accepted';
     end if;
+    perform stepwell._secret_refuse('holder', p_holder);
     select l.* into v_lead from stepwell.keeper_lead as l;
     if v_lead.holder = p_holder and v_lead.fence = p_fence and v_lead.expires_at > v_clock then
         if v_lead.expires_at < v_clock + make_interval(secs => p_seconds * 2 / 3.0) then

@@ -2,7 +2,7 @@
 
 -- Drops the months of the event log that are completely older than the retention, and appends to the log of each tenant
 -- which months it no longer has. A month that is in use now, or has an event that is not sealed yet, stays until the next
--- sweep.
+-- sweep, and so do all later ones: they may tell what retention removed of that month.
 -- Locks: event_log exclusively; it waits at most two seconds for each.
 create or replace function stepwell._retention_months(p_now timestamptz) returns bigint
 language plpgsql volatile
@@ -29,7 +29,7 @@ begin
         into v_is_unsealed;
         if v_is_unsealed and v_seals then
             raise notice 'month % of the event log is not sealed yet; the next sweep tries again', v_name;
-            continue;
+            exit;
         end if;
         begin
             perform stepwell._audit_archive(v_name);
@@ -37,6 +37,7 @@ begin
             v_count := v_count + 1;
         exception when lock_not_available then
             raise notice 'month % of the event log is in use; the next sweep tries again', v_name;
+            exit;
         end;
     end loop;
     if v_count > 0 then

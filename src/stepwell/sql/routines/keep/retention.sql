@@ -139,7 +139,7 @@ begin
                 where b.tenant_id = r.tenant_id and b.run_id = stepwell._run_of(r.parent_unit_id)
                     and (b.finished_at is null or b.finished_at >= v_cutoff))
             and not exists (select from stepwell.job_dead_letter as d
-                where d.tenant_id = r.tenant_id and d.unit_id between stepwell._run_unit(r.run_id) and stepwell._run_unit(r.run_id + 1) - 1
+                where d.tenant_id = r.tenant_id and d.unit_id between stepwell._run_unit(r.run_id) and stepwell._run_last(r.run_id)
                     and d.resolved_at is null and d.died_at >= v_letter_cutoff)
         order by r.tenant_id, r.run_id
         limit p_limit
@@ -149,6 +149,7 @@ begin
         return 0::bigint;
     end if;
     perform stepwell._units_delete(v_tenant_ids, v_run_ids);
+    perform stepwell._removal_tell(v_tenant_ids, v_run_ids, v_cutoff);
     -- The limits of groups and Maps belong to their run: run:<id>:…
     delete from stepwell.concurrency_slot as s
     using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
@@ -179,6 +180,7 @@ declare
     v_letter_cutoff constant timestamptz := p_now - make_interval(days => stepwell._limit('retention.dead_letter_days'));
     v_tenant_ids int[];
     v_job_ids bigint[];
+    v_run_ids bigint[];
 begin
     select array_agg(x.tenant_id), array_agg(x.unit_id)
     into v_tenant_ids, v_job_ids
@@ -197,7 +199,9 @@ begin
     if v_job_ids is null then
         return 0::bigint;
     end if;
-    perform stepwell._units_delete(v_tenant_ids, array(select stepwell._run_of(j) from unnest(v_job_ids) as j));
+    v_run_ids := array(select stepwell._run_of(j) from unnest(v_job_ids) with ordinality as x (j, place) order by x.place);
+    perform stepwell._units_delete(v_tenant_ids, v_run_ids);
+    perform stepwell._removal_tell(v_tenant_ids, v_run_ids, v_cutoff);
     delete from stepwell.job_detail as d using unnest(v_tenant_ids, v_job_ids) as q (tenant_id, job_id)
     where d.tenant_id = q.tenant_id and d.job_id = q.job_id;
     return cardinality(v_job_ids)::bigint;
@@ -234,6 +238,7 @@ begin
         return 0::bigint;
     end if;
     perform stepwell._units_delete(v_gone.tenant_ids, v_gone.run_ids);
+    perform stepwell._removal_tell(v_gone.tenant_ids, v_gone.run_ids, v_cutoff);
     return cardinality(v_gone.run_ids)::bigint;
 end
 $$;
@@ -248,6 +253,7 @@ declare
     v_cutoff constant timestamptz := p_now - make_interval(days => stepwell._limit('retention.replay_request_days'));
     v_tenant_ids int[];
     v_ids bigint[];
+    v_run_ids bigint[];
 begin
     select array_agg(x.tenant_id), array_agg(x.approval_id)
     into v_tenant_ids, v_ids
@@ -268,7 +274,9 @@ begin
     where v.tenant_id = q.tenant_id and v.approval_id = q.approval_id;
     delete from stepwell.approval_detail as a using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
     where a.tenant_id = q.tenant_id and a.approval_id = q.approval_id;
-    perform stepwell._units_delete(v_tenant_ids, array(select stepwell._run_of(i) from unnest(v_ids) as i));
+    v_run_ids := array(select stepwell._run_of(i) from unnest(v_ids) with ordinality as x (i, place) order by x.place);
+    perform stepwell._units_delete(v_tenant_ids, v_run_ids);
+    perform stepwell._removal_tell(v_tenant_ids, v_run_ids, v_cutoff);
     return cardinality(v_ids)::bigint;
 end
 $$;
@@ -290,9 +298,35 @@ begin
         execute format(
             'delete from stepwell.%I as x using unnest($1, $2) as q (tenant_id, run_id)
              where x.tenant_id = q.tenant_id
-                and x.unit_id between stepwell._run_unit(q.run_id) and stepwell._run_unit(q.run_id + 1) - 1', v_table)
+                and x.unit_id between stepwell._run_unit(q.run_id) and stepwell._run_last(q.run_id)', v_table)
         using p_tenant_ids, p_run_ids;
     end loop;
+end
+$$;
+
+-- Appends to the log of each tenant which numbers retention removed, and the time before which all of it had ended. Without
+-- such an event verify reports what is gone.
+-- Raises: what the log raises.
+create or replace function stepwell._removal_tell(p_tenant_ids int[], p_run_ids bigint[], p_cutoff timestamptz) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    -- The event needs the partition of this month.
+    perform stepwell.fn_partitions_ensure(null, 0);
+    perform stepwell._event_append(x.tenant_id, 0, 'retention.removed', 'engine', jsonb_build_object(
+        'numbers', jsonb_agg(jsonb_build_array(x.first_no, x.last_no) order by x.first_no),
+        'count', sum(x.last_no - x.first_no + 1),
+        'kept_since', to_char(p_cutoff at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))
+    from (
+        select r.tenant_id, min(r.run_id) as first_no, max(r.run_id) as last_no
+        from (
+            select q.tenant_id, q.run_id, q.run_id - row_number() over (partition by q.tenant_id order by q.run_id) as island
+            from unnest(p_tenant_ids, p_run_ids) as q (tenant_id, run_id)
+        ) as r
+        group by r.tenant_id, r.island
+    ) as x
+    group by x.tenant_id;
 end
 $$;
 

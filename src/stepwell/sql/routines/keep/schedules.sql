@@ -27,6 +27,7 @@ begin
     if coalesce(length(p_cron), 0) not between 9 and 200 then
         raise exception using errcode = 'SW001', column = 'cron', message = 'cron: five or six fields are required';
     end if;
+    perform stepwell._secret_refuse('cron', p_cron);
     if p_misfire not in ('skip', 'latest', 'all') or p_misfire is null then
         raise exception using errcode = 'SW001', column = 'misfire', message = 'misfire: skip, latest or all is accepted';
     end if;

@@ -35,7 +35,7 @@ begin
     perform stepwell._labels_check(p_labels);
     if cardinality(p_run_ids) > stepwell._limit('limits.start_batch') then
         raise exception using errcode = 'SW006', column = 'runs',
-            message = format('runs: %s at once, at most %s', cardinality(p_run_ids), stepwell._limit('limits.start_batch'));
+            message = format('runs: %s are too many for one call; at most %s are accepted', cardinality(p_run_ids), stepwell._limit('limits.start_batch'));
     end if;
     select coalesce(jsonb_object_agg(l.key, stepwell._redact(to_jsonb(array[l.key, l.value #>> '{}']), stepwell._redaction_pattern()) -> 1)
             filter (where jsonb_typeof(l.value) = 'string'), '{}'),

@@ -112,6 +112,7 @@ declare
     v_now constant timestamptz := stepwell.now();
     v_problem text;
 begin
+    p_event_type := stepwell._redact_text(p_event_type);
     v_problem := case
         when exists (select from stepwell.event_type_registry as e where e.event_type = p_event_type and e.is_registered)
             then stepwell._event_payload_problem(p_event_type, p_payload)

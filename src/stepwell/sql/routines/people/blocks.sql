@@ -64,8 +64,8 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_block_escalate', p_key);
+    v_unit stepwell.work_unit;
     v_block stepwell.step_block;
-    v_scope text;
 begin
     p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
@@ -73,28 +73,41 @@ begin
         return v_answer;
     end if;
     perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_oversees');
-    select u.scope into v_scope from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.state_code = 'blocked';
-    if not found then
-        raise exception using errcode = 'SW003', message = format('%s is not blocked and cannot be escalated',
-            stepwell._title_of(p_tenant_id, p_unit_id));
-    end if;
-    select b.* into v_block from stepwell.step_block as b where b.tenant_id = p_tenant_id and b.unit_id = p_unit_id;
-    if v_block.blocked_at + make_interval(secs => stepwell._class_limit(p_tenant_id, p_unit_id, 'block_severity.review_seconds'))
-            < stepwell.now()
-        and not stepwell._approval_granted(p_tenant_id, p_approval_id, 'block_escalate', p_unit_id) then
-        raise exception using errcode = 'SW004', message = format(
-            '%s has been blocked since %s; escalating it requires a granted approval of the action block_escalate',
-            stepwell._title_of(p_tenant_id, p_unit_id), v_block.blocked_at);
-    end if;
+    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+    v_block := stepwell._block_escalate_check(v_unit, p_approval_id);
     update stepwell.step_block as b set escalated_at = coalesce(b.escalated_at, stepwell.now()),
         escalated_by = coalesce(b.escalated_by, p_actor)
     where b.tenant_id = p_tenant_id and b.unit_id = p_unit_id;
     if v_block.escalated_at is null then
-        perform stepwell._event_append(p_tenant_id, p_unit_id, v_scope || '.block_escalated', p_actor,
+        perform stepwell._event_append(p_tenant_id, p_unit_id, v_unit.scope || '.block_escalated', p_actor,
             jsonb_strip_nulls(jsonb_build_object('reason', p_reason)), 'reviewer');
     end if;
     perform stepwell._blocks_weigh(p_tenant_id, stepwell._run_of(p_unit_id));
     return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_block_escalate', p_key, '{"ok": true}');
+end
+$$;
+
+-- Checks that a block can be escalated: the unit is blocked, and a block that has lasted long has its approval. Returns the block.
+-- Raises: SW003 when the unit is not blocked; SW004 when the approval is missing.
+create or replace function stepwell._block_escalate_check(p_unit stepwell.work_unit, p_approval_id bigint) returns stepwell.step_block
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_block stepwell.step_block;
+begin
+    if p_unit.state_code <> 'blocked' then
+        raise exception using errcode = 'SW003', message = format('%s is not blocked and cannot be escalated',
+            stepwell._title_of(p_unit.tenant_id, p_unit.unit_id));
+    end if;
+    select b.* into v_block from stepwell.step_block as b where b.tenant_id = p_unit.tenant_id and b.unit_id = p_unit.unit_id;
+    if v_block.blocked_at + make_interval(secs => stepwell._class_limit(p_unit.tenant_id, p_unit.unit_id, 'block_severity.review_seconds'))
+            < stepwell.now()
+        and not stepwell._approval_granted(p_unit.tenant_id, p_approval_id, 'block_escalate', p_unit.unit_id) then
+        raise exception using errcode = 'SW004', message = format(
+            '%s has been blocked since %s; escalating it requires a granted approval of the action block_escalate',
+            stepwell._title_of(p_unit.tenant_id, p_unit.unit_id), v_block.blocked_at);
+    end if;
+    return v_block;
 end
 $$;

@@ -13,11 +13,9 @@ declare
     v_answer constant jsonb := stepwell._step_answer(p_tenant_id, p_unit_id, p_call, p_key);
     v_unit stepwell.work_unit;
 begin
-    select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    if v_answer is null and v_unit.pic_id is null and not exists (select from stepwell._step_asks(v_unit) as a
-        where a.step_kind = 'human' or (a.step_kind = 'task' and v_unit.executor_class_id is null)) then
-        raise exception using errcode = 'SW003', message = format('%s is carried out by a worker, not by people',
-            stepwell._title_of(p_tenant_id, p_unit_id));
+    if v_answer is null then
+        select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
+        perform stepwell._step_people_check(v_unit);
     end if;
     -- A change of the state deletes the timer that would have bound the inputs of a step from an earlier release.
     if exists (select from stepwell.timer as t
@@ -25,6 +23,21 @@ begin
         perform stepwell._inputs_store(p_tenant_id, p_unit_id);
     end if;
     return v_answer;
+end
+$$;
+
+-- Checks that people carry out the unit.
+-- Raises: SW003 when a worker does.
+create or replace function stepwell._step_people_check(p_unit stepwell.work_unit) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if p_unit.pic_id is null and not exists (select from stepwell._step_asks(p_unit) as a
+        where a.step_kind = 'human' or (a.step_kind = 'task' and p_unit.executor_class_id is null)) then
+        raise exception using errcode = 'SW003', message = format('%s is carried out by a worker, not by people',
+            stepwell._title_of(p_unit.tenant_id, p_unit.unit_id));
+    end if;
 end
 $$;
 

@@ -15,7 +15,6 @@ declare
     v_answer jsonb := stepwell._step_enter(p_tenant_id, p_unit_id, 'step_claim', p_key);
     v_person_id constant bigint := stepwell._person_find(p_tenant_id, p_actor);
     v_unit stepwell.work_unit;
-    v_other text;
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'step.work');
     if v_answer is not null then
@@ -25,21 +24,31 @@ begin
     if v_unit.pic_id = v_person_id and v_unit.state_code in ('in_progress', 'overdue') then
         return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_claim', p_key, '{"ok": true}');
     end if;
-    if v_unit.pic_id <> v_person_id then
-        select p.person_name into v_other from stepwell.person as p
-        where p.tenant_id = p_tenant_id and p.person_id = v_unit.pic_id;
-        raise exception using errcode = 'SW003',
-            message = format('%s is in charge of %s', v_other, stepwell._title_of(p_tenant_id, p_unit_id));
-    end if;
-    if stepwell._run_state(p_tenant_id, stepwell._run_of(p_unit_id)) = 'paused' then
-        raise exception using errcode = 'SW003', message = format('run %s is paused; resume it first', stepwell._run_of(p_unit_id));
-    end if;
-    perform stepwell._step_candidate_check(v_unit, v_person_id);
+    perform stepwell._claim_check(v_unit, v_person_id);
     perform stepwell._pic_change(p_tenant_id, p_unit_id, v_person_id, p_actor, null);
     v_answer := stepwell._step_move(p_tenant_id, p_unit_id, 'in_progress', 'pic_human', 'rpc', 'step_claim', p_actor,
         jsonb_build_object('actor_id', v_person_id));
     perform stepwell._deadline_begin(p_tenant_id, p_unit_id);
     return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_claim', p_key, v_answer);
+end
+$$;
+
+-- Checks that a person may take the unit now: nobody else is in charge, its run is not paused, the person is a candidate.
+-- Raises: SW003 when another person is in charge or the run is paused; SW007 when the person is no candidate.
+create or replace function stepwell._claim_check(p_unit stepwell.work_unit, p_person_id bigint) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if p_unit.pic_id <> p_person_id then
+        raise exception using errcode = 'SW003', message = format('%s is in charge of %s',
+            stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), stepwell._title_of(p_unit.tenant_id, p_unit.unit_id));
+    end if;
+    if stepwell._run_state(p_unit.tenant_id, stepwell._run_of(p_unit.unit_id)) = 'paused' then
+        raise exception using errcode = 'SW003',
+            message = format('run %s is paused; resume it first', stepwell._run_of(p_unit.unit_id));
+    end if;
+    perform stepwell._step_candidate_check(p_unit, p_person_id);
 end
 $$;
 
@@ -91,10 +100,7 @@ begin
         return v_answer;
     end if;
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    if v_unit.state_code not in ('ready', 'in_progress', 'waiting', 'blocked', 'overdue') then
-        raise exception using errcode = 'SW003',
-            message = format('%s is %s; only an open step can be assigned', stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
-    end if;
+    perform stepwell._assign_check(v_unit);
     -- Persons who may take a step without anybody in charge may also assign it to themselves.
     if p_actor is distinct from p_person or coalesce(v_unit.pic_id, v_person_id) <> v_person_id then
         perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_is_responsible');
@@ -102,6 +108,20 @@ begin
     perform stepwell._step_candidate_check(v_unit, v_person_id);
     perform stepwell._pic_change(p_tenant_id, p_unit_id, v_person_id, p_actor, p_reason);
     return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_assign', p_key, '{"ok": true}');
+end
+$$;
+
+-- Checks that a person can be in charge of the unit in its state.
+-- Raises: SW003 when it is not open.
+create or replace function stepwell._assign_check(p_unit stepwell.work_unit) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if p_unit.state_code not in ('ready', 'in_progress', 'waiting', 'blocked', 'overdue') then
+        raise exception using errcode = 'SW003', message = format('%s is %s; only an open step can be assigned',
+            stepwell._title_of(p_unit.tenant_id, p_unit.unit_id), p_unit.state_code);
+    end if;
 end
 $$;
 

@@ -33,15 +33,28 @@ begin
             p_actor, '{}', jsonb_strip_nulls(jsonb_build_object('failure_class', v_unit.failure_class)));
         return stepwell._step_leave(p_tenant_id, p_unit_id, 'escalate', p_key, v_answer);
     end if;
-    select min(e.level)::int into v_level from stepwell.step_escalation as e
-    where e.tenant_id = p_tenant_id and e.unit_id = p_unit_id and e.told_at is null;
-    if v_level is null or v_unit.state_code not in ('ready', 'in_progress', 'waiting', 'blocked', 'overdue') then
-        raise exception using errcode = 'SW003', message = format('%s has no further level to notify',
-            stepwell._title_of(p_tenant_id, p_unit_id));
-    end if;
+    v_level := stepwell._escalation_next(v_unit);
     perform stepwell._escalation_tell(p_tenant_id, p_unit_id, v_level, p_actor, p_reason);
     perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
     return stepwell._step_leave(p_tenant_id, p_unit_id, 'escalate', p_key, jsonb_build_object('ok', true, 'level', v_level));
+end
+$$;
+
+-- The next level of the escalation chain of a unit that is open.
+-- Raises: SW003 when no level is left, or the unit is not open.
+create or replace function stepwell._escalation_next(p_unit stepwell.work_unit) returns int
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_level constant int := (select min(e.level)::int from stepwell.step_escalation as e
+        where e.tenant_id = p_unit.tenant_id and e.unit_id = p_unit.unit_id and e.told_at is null);
+begin
+    if v_level is null or p_unit.state_code not in ('ready', 'in_progress', 'waiting', 'blocked', 'overdue') then
+        raise exception using errcode = 'SW003', message = format('%s has no further level to notify',
+            stepwell._title_of(p_unit.tenant_id, p_unit.unit_id));
+    end if;
+    return v_level;
 end
 $$;
 
@@ -95,10 +108,7 @@ begin
         raise exception using errcode = 'SW001', column = 'deadline_at', message = 'deadline_at: a time is required';
     end if;
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
-    if stepwell._has_ended(v_unit.state_code) then
-        raise exception using errcode = 'SW003', message = format('%s has ended (%s); only an open step has a deadline',
-            stepwell._title_of(p_tenant_id, p_unit_id), v_unit.state_code);
-    end if;
+    perform stepwell._deadline_change_check(v_unit);
     update stepwell.work_unit as u set deadline_at = p_deadline_at, has_deadline = u.pic_id is null and not exists (
         select from stepwell._step_asks(u) as a where a.step_kind in ('human', 'task'))
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
@@ -111,5 +121,19 @@ begin
     end if;
     perform stepwell._people_timers(p_tenant_id, array[p_unit_id]);
     return stepwell._step_leave(p_tenant_id, p_unit_id, 'step_deadline_change', p_key, v_answer);
+end
+$$;
+
+-- Checks that the deadline of a unit can be changed in its state.
+-- Raises: SW003 when it has ended.
+create or replace function stepwell._deadline_change_check(p_unit stepwell.work_unit) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if stepwell._has_ended(p_unit.state_code) then
+        raise exception using errcode = 'SW003', message = format('%s has ended (%s); only an open step has a deadline',
+            stepwell._title_of(p_unit.tenant_id, p_unit.unit_id), p_unit.state_code);
+    end if;
 end
 $$;

@@ -119,7 +119,7 @@ begin
     select s.* into v_session
     from stepwell._session_open(v_principal.tenant_id, v_principal.principal_id, p_address, p_user_agent) as s;
     perform stepwell._event_append(v_principal.tenant_id, 0, 'session.opened', v_principal.principal_name, jsonb_strip_nulls(
-        jsonb_build_object('token_id', v_session.token_id, 'name', v_principal.principal_name, 'address', left(p_address, 100))));
+        jsonb_build_object('token_id', v_session.token_id, 'name', v_principal.principal_name, 'address', left(stepwell._redact_text(p_address), 100))));
     return query select v_session.token, v_session.token_id, v_principal.tenant_id, v_principal.principal_name, v_session.expires_at;
 end
 $$;

@@ -86,6 +86,7 @@ declare
 begin
     p_display_name := stepwell._redact_text(p_display_name);
     perform stepwell._name_check(p_field, p_name);
+    perform stepwell._secret_refuse('roles', x.role_name) from unnest(p_roles) as x (role_name);
     insert into stepwell.principal (tenant_id, kind, principal_name, display_name, is_active, created_at)
     select p_tenant_id, p_kind, p_name, p_display_name, p_is_active, stepwell.now()
     where not exists (select from stepwell.principal as p
@@ -137,6 +138,7 @@ begin
     if v_problem is not null then
         raise exception using errcode = 'SW001', column = p_field, message = format('%s: %s', p_field, v_problem);
     end if;
+    perform stepwell._secret_refuse(p_field, p_name);
 end
 $$;
 

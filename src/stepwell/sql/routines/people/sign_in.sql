@@ -58,7 +58,9 @@ begin
         v_paused_until := stepwell._sign_in_failed(v_tenant_id, v_found.name_key, v_address);
         if v_tenant_id is not null then
             perform stepwell._event_append(v_tenant_id, 0, 'session.refused', coalesce(v_found.principal_name, 'nobody'), jsonb_strip_nulls(
-                jsonb_build_object('name', coalesce(left(p_name, 200), ''), 'address', left(p_address, 100), 'paused_until', v_paused_until)));
+                -- A name that nobody has may be a password in the wrong field: the log does not keep it.
+                jsonb_build_object('name', coalesce((select p.principal_name from stepwell.principal as p
+                    where p.tenant_id = v_tenant_id and p.name_key = stepwell._name_fold(p_name)), ''), 'address', left(stepwell._redact_text(p_address), 100), 'paused_until', v_paused_until)));
         end if;
         return query select 'refused', null::text, null::bigint, null::int, null::text, null::timestamptz, v_paused_until;
         return;
@@ -68,7 +70,7 @@ begin
     on conflict on constraint sign_in_throttle_pkey do update set failure_count = 0, blocked_until = null, failed_at = null, signed_in_at = v_now;
     select s.* into v_session from stepwell._session_open(v_tenant_id, v_found.principal_id, p_address, p_user_agent) as s;
     perform stepwell._event_append(v_tenant_id, 0, 'session.opened', v_found.principal_name, jsonb_strip_nulls(jsonb_build_object(
-        'token_id', v_session.token_id, 'name', v_found.principal_name, 'address', left(p_address, 100))));
+        'token_id', v_session.token_id, 'name', v_found.principal_name, 'address', left(stepwell._redact_text(p_address), 100))));
     return query select 'signed_in', v_session.token, v_session.token_id, v_tenant_id, v_found.principal_name, v_session.expires_at,
         null::timestamptz;
 end
@@ -91,7 +93,7 @@ begin
         last_seen_at, idle_seconds, address, user_agent)
     select p_tenant_id, p_principal_id, 'session', 'session', sha256(convert_to(v_token, 'UTF8')), v_now, p.principal_name,
         v_now + make_interval(secs => stepwell._limit('session.seconds')), v_now, stepwell._limit('session.idle_seconds'),
-        left(p_address, 100), left(stepwell._redact_text(p_user_agent), 400)
+        left(stepwell._redact_text(p_address), 100), left(stepwell._redact_text(p_user_agent), 400)
     from stepwell.principal as p
     where p.tenant_id = p_tenant_id and p.principal_id = p_principal_id
     returning t.token_id, v_token, t.expires_at;
@@ -104,9 +106,10 @@ language plpgsql immutable
 set search_path = stepwell, pg_temp
 as $$
 begin
-    return case when family(p_address::inet) = 6 then network(set_masklen(p_address::inet, 64))::text else host(p_address::inet) end;
+    return coalesce(case when family(p_address::inet) = 6 then network(set_masklen(p_address::inet, 64))::text
+        else host(p_address::inet) end, 'unknown');
 exception when others then
-    return coalesce(lower(left(btrim(p_address), 100)), 'unknown');
+    return coalesce(lower(left(btrim(stepwell._redact_text(p_address)), 100)), 'unknown');
 end
 $$;
 

@@ -71,7 +71,7 @@ declare
 begin
     if p_name is null or p_name !~ '^[a-z0-9][a-z0-9._-]{0,99}$' then
         raise exception using errcode = 'SW001', column = 'name',
-            message = 'name: up to 100 small letters, digits, dots, dashes and underscores are accepted';
+            message = 'name: up to 100 lowercase letters, digits, dots, dashes and underscores are accepted';
     end if;
     select k.name into v_wrong from jsonb_object_keys(p_settings) as k (name) where k.name <> all (v_known) order by k.name limit 1;
     if v_wrong is not null then
@@ -188,7 +188,7 @@ begin
     v_body := stepwell._trigger_body(p_body);
     v_input := coalesce(stepwell._trigger_value(v_body, v_trigger.input_path, 'input_path'), v_body);
     if jsonb_typeof(v_input) <> 'object' then
-        raise exception using errcode = 'SW001', column = 'body', message = 'body: the input is no JSON object';
+        raise exception using errcode = 'SW001', column = 'body', message = 'body: the input of the run must be a JSON object';
     end if;
     v_ref := coalesce(stepwell._trigger_value(v_body, v_trigger.ref_path, 'ref_path') #>> '{}', p_delivery, encode(sha256(p_body), 'hex'));
     if v_trigger.event_type is null then
@@ -216,7 +216,7 @@ begin
 exception
     when invalid_text_representation or character_not_in_repertoire or untranslatable_character or statement_too_complex
         or numeric_value_out_of_range then
-        raise exception using errcode = 'SW001', column = 'body', message = 'body: this is no JSON';
+        raise exception using errcode = 'SW001', column = 'body', message = 'body: a JSON document is required';
 end
 $$;
 

@@ -18,6 +18,8 @@ declare
     v_was record;
 begin
     perform stepwell._view_check(p_page, p_name, p_filter, p_columns);
+    perform stepwell._secret_refuse('name', p_name);
+    p_filter := stepwell._redact(p_filter, stepwell._redaction_pattern());
     select v.is_shared into v_was from stepwell.saved_view as v
     where v.tenant_id = p_tenant_id and v.view_id = p_view_id and v.owner_id = v_owner_id for update;
     if p_view_id is not null and not found then
@@ -114,7 +116,7 @@ as $$
 begin
     perform stepwell._verb_check(p_tenant_id, 'read');
     if stepwell.bound_principal() is null then
-        raise exception using errcode = 'SW007', message = 'a view belongs to somebody: this transaction is bound to nobody',
+        raise exception using errcode = 'SW007', message = 'a saved view belongs to a principal, and this transaction is bound to nobody',
             hint = 'give a token (STEPWELL_TOKEN), or call stepwell.fn_session_bind in the same transaction';
     end if;
     return stepwell.bound_principal();

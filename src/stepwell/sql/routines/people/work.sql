@@ -79,6 +79,7 @@ begin
     if coalesce(cardinality(p_facets), 0) not between 1 and 10 then
         raise exception using errcode = 'SW001', column = 'facets', message = 'facets: 1 to 10 facets of waiting are accepted';
     end if;
+    perform stepwell._secret_refuse('event_type', p_event_type);
     if p_resume_at <= stepwell.now() then
         raise exception using errcode = 'SW001', column = 'resume_at', message = 'resume_at: a time in the future is required';
     end if;

@@ -93,7 +93,11 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     p_reason := stepwell._redact_text(p_reason);
+    p_subject := stepwell._redact_text(p_subject);
     perform stepwell._tenant_bound(p_tenant_id);
+    if p_error_code !~ '^[0-9A-Z]{5}$' then
+        raise exception using errcode = 'SW001', column = 'error_code', message = 'error_code: five digits and capital letters are accepted';
+    end if;
     if p_duty not in ('schedule', 'seal') or p_duty is null then
         raise exception using errcode = 'SW001', column = 'duty', message = 'duty: schedule or seal is accepted';
     end if;

@@ -31,5 +31,5 @@ select
     c.items
 from stepwell.work_unit as u
 inner join stepwell.v_step_content as c
-    on u.tenant_id = c.tenant_id and u.unit_id >> 20 = c.run_id and u.def_no = c.step_no
+    on u.tenant_id = c.tenant_id and stepwell._run_of(u.unit_id) = c.run_id and u.def_no = c.step_no
 where u.scope = 'step';

@@ -6,7 +6,7 @@ select
     d.tenant_id,
     d.unit_id,
     o.operation_name as operation,
-    case when u.scope = 'step' then u.unit_id >> 20 end as run_id,
+    case when u.scope = 'step' then stepwell._run_of(u.unit_id) end as run_id,
     s.step_id,
     w.workflow_name as workflow,
     d.died_at,
@@ -28,5 +28,5 @@ inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = 
 left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
 left join stepwell.workflow_step_def as s
     on u.tenant_id = s.tenant_id and u.version_id = s.version_id and u.def_no = s.step_no
-left join stepwell.run_detail as r on u.scope = 'step' and u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
+left join stepwell.run_detail as r on u.scope = 'step' and u.tenant_id = r.tenant_id and stepwell._run_of(u.unit_id) = r.run_id
 left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id;

@@ -28,7 +28,7 @@ left join lateral (
     inner join stepwell.workflow_step_def as d
         on s.tenant_id = d.tenant_id and s.version_id = d.version_id and s.def_no = d.step_no
     where s.tenant_id = r.tenant_id and s.scope = 'step'
-        and s.unit_id between stepwell._run_unit(r.run_id) + 1 and stepwell._run_unit(r.run_id + 1) - 1
+        and s.unit_id between stepwell._run_unit(r.run_id) + 1 and stepwell._run_last(r.run_id)
     order by
         s.state_code in ('completed', 'skipped'),
         case when s.state_code in ('completed', 'skipped') then -s.unit_id else s.unit_id end

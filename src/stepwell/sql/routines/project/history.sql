@@ -110,7 +110,7 @@ begin
     select u.unit_id, u.scope, d.step_id, u.item_no, coalesce(p.to_state, 'not_started'), coalesce(p.at, r.created_at), p.event_id
     from stepwell.run_detail as r
     inner join stepwell.work_unit as u
-        on r.tenant_id = u.tenant_id and u.unit_id between stepwell._run_unit(r.run_id) and stepwell._run_unit(r.run_id + 1) - 1
+        on r.tenant_id = u.tenant_id and u.unit_id between stepwell._run_unit(r.run_id) and stepwell._run_last(r.run_id)
     left join stepwell.workflow_step_def as d
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     left join past as p on u.unit_id = p.unit_id

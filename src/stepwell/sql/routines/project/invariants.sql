@@ -155,8 +155,10 @@ as $$
     cross join lateral (
         select count(*) as unfinished_count
         from stepwell.workflow_step_relations as r
-        inner join stepwell.work_unit as b
-            on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
+        cross join lateral (
+            select x.state_code from stepwell.work_unit as x
+            where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id + r.from_no - u.def_no offset 0
+        ) as b
         where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
             -- A step that failed releases only a conditional that catches it; all others are cancelled.
             and not stepwell._has_ended(b.state_code)
@@ -250,7 +252,7 @@ as $$
     with ended as (
         select u.tenant_id, u.unit_id, stepwell._run_of(u.unit_id) as run_id, u.scope, u.state_code
         from stepwell.work_unit as u
-        where (u.scope = 'workflow_run' and u.state_code in ('completed', 'failed', 'cancelled'))
+        where (u.scope = 'workflow_run' and stepwell._run_has_ended(u.state_code))
             or (u.scope in ('step', 'task', 'job')
                 and stepwell._has_ended(u.state_code))
     ), left_over as (
@@ -343,8 +345,10 @@ as $$
                 select from stepwell.event_wait as w where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id))
             or (u.state_code = 'not_started' and (u.pending_count = 0 or exists (
                 select from stepwell.workflow_step_relations as r
-                inner join stepwell.work_unit as b
-                    on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
+                cross join lateral (
+                    select x.state_code from stepwell.work_unit as x
+                    where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id + r.from_no - u.def_no offset 0
+                ) as b
                 where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
                     and b.state_code in ('cancelled', 'cannot_complete')))))
     )

@@ -9,7 +9,7 @@ select
     case when u.state_code = 'completed' and (select stepwell.payload_tenant()) is not null
         then stepwell._run_result(r.tenant_id, r.run_id) end as result
 from stepwell.run_detail as r
-inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.run_id << 20 = u.unit_id;
+inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and stepwell._run_unit(r.run_id) = u.unit_id;
 
 -- The state of every unit that workers execute, and the output of its last lease.
 create or replace view stepwell.v_job_outcome with (security_invoker = true) as

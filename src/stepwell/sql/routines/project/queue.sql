@@ -28,7 +28,7 @@ as $$
             bool_or(s.state_code = 'failed') as retries
         from stepwell.work_unit as s
         where s.tenant_id = p_tenant_id and s.scope = 'step'
-            and s.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+            and s.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
     ) as q
 $$;
 
@@ -81,7 +81,8 @@ from (
                     inner join stepwell.work_unit as b
                         on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
                     where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
-                        and b.state_code not in ('not_started', 'ready', 'skipped', 'cancelled')
+                        and b.state_code not in ('not_started', 'ready', 'skipped')
+                        and (b.state_code <> 'cancelled' or b.started_at is not null)
                 ) then 'predecessor_started' else '' end
             when u.state_code = 'ready' and u.started_at is not null and exists (
                 select from stepwell.unit_wake as w where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id

@@ -57,7 +57,7 @@ as $$
         union all
         select stepwell._run_of(c.unit_id) from tree as t
         inner join stepwell.work_unit as p
-            on p.tenant_id = p_tenant_id and p.unit_id between (t.run_id << 20) + 1 and ((t.run_id + 1) << 20) - 1
+            on p.tenant_id = p_tenant_id and p.unit_id between stepwell._run_unit(t.run_id) + 1 and stepwell._run_last(t.run_id)
         inner join stepwell.work_unit as c
             on p.tenant_id = c.tenant_id and p.unit_id = c.parent_id and c.scope = 'workflow_run'
     )

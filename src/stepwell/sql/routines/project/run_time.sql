@@ -22,7 +22,7 @@ as $$
         select array_agg(distinct s.state_code) as states from step as s
     )
     select json_build_object(
-        'run', json_build_object('run_id', p_run_id, 'workflow', w.workflow_name, 'version_no', v.version_no, 'state', (
+        'run', json_build_object('run_id', p_run_id, 'workflow', w.workflow_name, 'title', v.graph ->> 'title', 'version_no', v.version_no, 'state', (
                 select t.state_code from then_ as t where t.scope = 'workflow_run'), 'colour', null, 'key', r.trigger_ref,
             'source', r.trigger_type, 'started_by', r.started_by, 'labels', stepwell._labels_of(p_tenant_id, p_run_id),
             'created_at', r.created_at, 'counts', null),

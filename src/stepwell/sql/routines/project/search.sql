@@ -23,7 +23,7 @@ begin
     (select 'run', r.run_id::text, w.workflow_name || ' ' || coalesce(r.trigger_ref, '#' || r.run_id), u.state_code, 0
     from stepwell.run_detail as r
     inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
-    inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and u.unit_id = r.run_id << 20
+    inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and u.unit_id = stepwell._run_unit(r.run_id)
     where r.tenant_id = p_tenant_id and v_text ~ '^#?[0-9]{1,12}$' and r.run_id = ltrim(v_text, '#')::bigint)
     union all
     (select 'run', k.run_id::text, k.workflow_name || ' ' || k.trigger_ref, u.state_code, case when k.trigger_ref = v_text then 0 else 1 end
@@ -39,7 +39,7 @@ begin
         where starts_with(f.trigger_ref, v_text)
         order by f.trigger_ref <> v_text, f.trigger_ref limit v_limit
     ) as k
-    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = k.run_id << 20)
+    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(k.run_id))
     union all
     (select 'workflow', w.name, coalesce(w.title, w.name), null, case when w.name = v_text then 0 else 1 end
     from stepwell.v_workflow as w where w.tenant_id = p_tenant_id and (w.name ilike v_part or w.title ilike v_part)

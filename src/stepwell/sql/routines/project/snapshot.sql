@@ -18,12 +18,14 @@ declare
     v_steps json;
     v_found json;
 begin
-    select r.run_id, u.state_code, u.unit_id, u.priority, p as progress, v.graph_hash, v.version_no, v.step_count, w.workflow_name, r.trigger_type,
+    select r.run_id, u.state_code, u.unit_id, u.priority, p as progress, v.graph_hash, v.version_no, v.step_count, w.workflow_name,
+        v.graph ->> 'title' as title, r.trigger_type,
         r.trigger_ref, r.started_by, r.created_at, u.started_at, r.finished_at, u.deadline_at, stepwell._run_of(r.parent_unit_id) as parent_run_id,
         s.workspace_name, r.workflow_id
     into v_run
     from stepwell.run_detail as r
-    inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and stepwell._run_unit(r.run_id) = u.unit_id
+    -- Row level security lets no function of another row into an index, so the number of the unit comes from the parameter.
+    inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and u.unit_id = stepwell._run_unit(p_run_id)
     inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
     inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
     inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
@@ -34,7 +36,7 @@ begin
     end if;
     v_steps := stepwell.fn_run_steps_columns(p_tenant_id, p_run_id);
     select json_build_object(
-        'run', json_build_object('run_id', p_run_id, 'workflow', v_run.workflow_name, 'version_no', v_run.version_no,
+        'run', json_build_object('run_id', p_run_id, 'workflow', v_run.workflow_name, 'title', v_run.title, 'version_no', v_run.version_no,
             'state', v_run.state_code, 'colour', (v_run.progress).rollup_state_code, 'key', v_run.trigger_ref, 'source', v_run.trigger_type,
             'started_by', v_run.started_by, 'workspace', v_run.workspace_name, 'priority', v_run.priority,
             'parent_run_id', v_run.parent_run_id, 'labels', stepwell._labels_of(p_tenant_id, p_run_id), 'created_at', v_run.created_at,
@@ -47,9 +49,12 @@ begin
         'layout_hash', stepwell._layout_hash(v_run.graph_hash, p_lanes_by, p_layout_version), 'graph_hash', v_run.graph_hash,
         'rollup', stepwell._rollup_numbers(p_tenant_id, p_run_id, v_run.progress),
         'critical_path', array(select stepwell._unit_no(c.unit_id) from stepwell.fn_run_critical_path(p_tenant_id, p_run_id) as c order by c.place),
+        'behind', (select coalesce(json_object_agg(stepwell._unit_no(b.unit_id), stepwell._unit_no(b.blocker_unit_id)), '{}')
+            from stepwell.fn_run_blocked_downstream(p_tenant_id, p_run_id) as b),
         'expected_end', stepwell.fn_run_expected_end(p_tenant_id, p_run_id),
         'why', case when v_run.finished_at is null then (select json_build_object('code', y.code, 'en', y.sentence_en, 'vi', y.sentence_vi,
-            'who', y.who) from stepwell.fn_why_not_running(v_run.unit_id, p_tenant_id) as y) end)
+            'who', y.who) from stepwell.fn_why_not_running(v_run.unit_id, p_tenant_id) as y) end,
+        'actions', stepwell.fn_actions_read(p_tenant_id, v_run.unit_id))
     into v_found;
     -- Two objects become one without reading the large one again.
     return (left(v_found::text, -1) || ', ' || substr(v_steps::text, 2))::json;
@@ -79,7 +84,7 @@ as $$
             inner join stepwell.rollup_rule as r on r.semantic_class = case when u.blocked_escalated then 'red'
                 else s.semantic_class end
             where u.tenant_id = p_tenant_id and u.scope = 'step' and u.mandatory and r.semantic_class <> 'idle'
-                and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+                and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
             order by r.rank, u.unit_id limit 1))
 $$;
 
@@ -129,7 +134,7 @@ as $$
         select u.*, stepwell._unit_no(u.unit_id) as no
         from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.scope = 'step'
-            and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+            and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
             and (p_unit_ids is null or u.unit_id = any (p_unit_ids))
     ), word as (
         select array_agg(distinct s.state_code) as states, array_agg(distinct s.waiting_facet) filter (where s.waiting_facet is not null) as facets,
@@ -191,8 +196,9 @@ as $$
     select g.run_id, (left(json_build_object('state', u.state_code, 'colour', p.rollup_state_code, 'counts', stepwell._progress_counts(p),
         'finished_at', r.finished_at, 'frozen_at', p.frozen_at)::text, -1) || ', '
         || substr(stepwell.fn_run_steps_columns(p_tenant_id, g.run_id, g.unit_ids)::text, 2))::json
-    from (select q.run_id, array_agg(q.unit_id) as unit_ids from unnest(p_run_ids, p_unit_ids) as q (run_id, unit_id) group by q.run_id) as g
+    from (select q.run_id, stepwell._run_unit(q.run_id) as run_unit_id, array_agg(q.unit_id) as unit_ids
+        from unnest(p_run_ids, p_unit_ids) as q (run_id, unit_id) group by q.run_id) as g
     inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and g.run_id = r.run_id
     inner join stepwell.run_progress as p on p.tenant_id = p_tenant_id and g.run_id = p.run_id
-    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(g.run_id)
+    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = g.run_unit_id
 $$;

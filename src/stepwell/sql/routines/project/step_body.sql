@@ -1,6 +1,6 @@
 -- A step with everything that belongs to it. A page asks for the parts that it shows.
 
--- The parts of a step that are asked for: why, inputs, outputs, attempts, receipts, tasks, content, events. Values are shown to
+-- The parts of a step that are asked for: why, actions, inputs, outputs, attempts, receipts, tasks, content, events. Values are shown to
 -- whoever may read payloads.
 -- Locks: none.
 -- Idempotency: reads only.
@@ -17,10 +17,10 @@ declare
     v_found jsonb;
 begin
     select p.part into v_unknown from unnest(p_parts) as p (part)
-    where p.part not in ('why', 'inputs', 'outputs', 'attempts', 'receipts', 'tasks', 'content', 'events') limit 1;
+    where p.part not in ('why', 'actions', 'inputs', 'outputs', 'attempts', 'receipts', 'tasks', 'content', 'events') limit 1;
     if v_unknown is not null then
         raise exception using errcode = 'SW001', column = 'include', message = format('include: %s is not a part of a step', v_unknown),
-            hint = 'why, inputs, outputs, attempts, receipts, tasks, content and events are';
+            hint = 'why, actions, inputs, outputs, attempts, receipts, tasks, content and events are';
     end if;
     select u.unit_id, u.def_no, u.state_code, u.waiting_facet, d.step_id, d.step_kind into v_step
     from stepwell.work_unit as u
@@ -35,6 +35,9 @@ begin
     if 'why' = any (p_parts) then
         v_found := v_found || jsonb_build_object('why', (select jsonb_build_object('code', y.code, 'en', y.sentence_en, 'vi', y.sentence_vi, 'who', y.who)
             from stepwell.fn_why_not_running(p_unit_id, p_tenant_id) as y));
+    end if;
+    if 'actions' = any (p_parts) then
+        v_found := v_found || jsonb_build_object('actions', stepwell.fn_actions_read(p_tenant_id, p_unit_id));
     end if;
     if 'inputs' = any (p_parts) then
         v_found := v_found || jsonb_build_object('inputs', stepwell.fn_step_inputs_read(p_tenant_id, p_unit_id));

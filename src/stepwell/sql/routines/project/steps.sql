@@ -23,7 +23,7 @@ as $$
         s.parent_id, s.state_code, s.waiting_facet, s.mandatory, s.operation, s.role, s.attempt, s.max_attempts,
         s.lease_owner, s.next_eligible_at, s.deadline_at, s.last_error, s.output, s.inputs, s.progress, s.started_at, s.completed_at,
         case when s.step_kind = 'subworkflow' then (
-            select max(c.unit_id >> 20) from stepwell.work_unit as c
+            select max(stepwell._run_of(c.unit_id)) from stepwell.work_unit as c
             where c.tenant_id = s.tenant_id and c.parent_id = s.step_run_id and c.scope = 'workflow_run'
         ) end,
         w.code, w.sentence_en, w.sentence_vi, w.who
@@ -31,9 +31,9 @@ as $$
     left join stepwell.workflow_branch as b
         on s.tenant_id = b.tenant_id and s.version_id = b.version_id and s.branch_no = b.branch_no
     left join lateral stepwell.fn_why_not_running(s.step_run_id, s.tenant_id) as w
-        on p_with_reasons and s.state_code not in ('completed', 'skipped', 'cancelled', 'cannot_complete')
+        on p_with_reasons and not stepwell._has_ended(s.state_code)
     where s.tenant_id = p_tenant_id
-        and s.step_run_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        and s.step_run_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
     order by s.step_run_id limit p_limit
 $$;
 
@@ -54,7 +54,7 @@ as $$
     left join stepwell.task_detail as t
         on u.tenant_id = t.tenant_id and u.unit_id = t.step_run_id and t.task_id = p_task_id
     where u.tenant_id = p_tenant_id and u.scope = 'step' and d.step_id = p_step_id
-        and u.unit_id between (p_run_id << 20) + 1 and ((p_run_id + 1) << 20) - 1
+        and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
         and (p_task_id is null or t.unit_id is not null) and (p_item_no is null or u.item_no = p_item_no)
     order by u.unit_id limit 1
 $$;

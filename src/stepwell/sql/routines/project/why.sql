@@ -25,7 +25,7 @@ begin
         -- For a run the answer is that of its first open step.
         select u.* into v_child
         from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.unit_id between p_unit_id + 1 and p_unit_id + 1048575
+        where u.tenant_id = p_tenant_id and u.unit_id between p_unit_id + 1 and stepwell._run_last(stepwell._run_of(p_unit_id))
             and not stepwell._has_ended(u.state_code)
         order by u.state_code = 'not_started', u.unit_id
         limit 1;
@@ -66,7 +66,7 @@ begin
     elsif p_unit.scope = 'step' and p_unit.executor_class_id is null and p_unit.pic_id is null
         and (p_unit.state_code in ('in_progress', 'overdue') or (p_unit.state_code in ('failed', 'blocked') and exists (
             select from stepwell.work_unit as w where w.tenant_id = p_unit.tenant_id and w.parent_id = p_unit.unit_id
-                and w.scope = 'workflow_run' and w.state_code not in ('completed', 'cancelled', 'failed')))) then
+                and w.scope = 'workflow_run' and not stepwell._run_has_ended(w.state_code)))) then
         -- A step that the engine carries out: a sub-workflow whose run is in progress; by its colour the step may be blocked
         -- or have failed.
         return query select w.* from stepwell._why_waiting(p_unit, v_name) as w;
@@ -297,7 +297,7 @@ begin
     select string_agg(format('%s ({state.%s.label})', stepwell._run_of(u.unit_id), u.state_code), ', ' order by u.unit_id) as runs into v_found
     from stepwell.work_unit as u
     where u.tenant_id = p_unit.tenant_id and u.parent_id = p_unit.unit_id and u.scope = 'workflow_run'
-        and u.state_code not in ('completed', 'cancelled', 'failed');
+        and not stepwell._run_has_ended(u.state_code);
     if v_found.runs is not null then
         return query select 'subworkflow', jsonb_build_object('name', p_name, 'runs', v_found.runs), 'engine';
         return;

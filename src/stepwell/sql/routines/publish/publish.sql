@@ -49,7 +49,7 @@ begin
         return;
     end if;
     -- After the look for the same version: what was published before a rule stays published.
-    v_problem := stepwell._graph_refusal(p_graph);
+    v_problem := coalesce(stepwell._graph_names_refusal(p_graph), stepwell._graph_refusal(p_graph));
     if v_problem is not null then
         raise exception using errcode = 'SW001', message = format('workflow %s: %s', v_name, v_problem);
     end if;
@@ -114,8 +114,8 @@ declare
     v_problem text;
     v_step jsonb;
 begin
-    if coalesce(p_graph ->> 'name', '') = '' then
-        return 'name: a name is required';
+    if length(coalesce(p_graph ->> 'name', '')) not between 1 and 200 then
+        return 'name: a name of 1 to 200 characters is required';
     end if;
     if jsonb_typeof(p_graph -> 'steps') is distinct from 'array' or jsonb_array_length(p_graph -> 'steps') = 0 then
         return 'steps: at least one step is required';

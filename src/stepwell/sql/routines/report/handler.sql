@@ -56,6 +56,7 @@ begin
     if coalesce(length(p_name), 0) not between 1 and 200 then
         raise exception using errcode = 'SW006', message = 'checkpoint name: 1 to 200 characters are accepted';
     end if;
+    perform stepwell._secret_refuse('checkpoint name', p_name);
     perform stepwell._values_check('value', 'checkpoint ' || p_name, array[p_value], 'limits.checkpoint_bytes');
     perform stepwell._checkpoint_count_check(p_tenant_id, p_unit_id, p_name);
     insert into stepwell.unit_checkpoint (tenant_id, unit_id, checkpoint_name, checkpoint_value, lease_no, saved_at)

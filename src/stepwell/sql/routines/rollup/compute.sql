@@ -38,7 +38,7 @@ begin
         inner join stepwell.state_def as s on u.state_machine_id = s.state_machine_id and u.state_code = s.state_code
         cross join lateral (select case when u.blocked_escalated then 'red' else s.semantic_class end as class) as b
         where u.tenant_id = p_tenant_id and u.scope = 'step'
-            and u.unit_id between stepwell._run_unit(p_workflow_run_id) + 1 and stepwell._run_unit(p_workflow_run_id + 1) - 1
+            and u.unit_id between stepwell._run_unit(p_workflow_run_id) + 1 and stepwell._run_last(p_workflow_run_id)
     ), counted as (
         select s.unit_id, s.state_code, s.class, r.colour, r.rank
         from step as s

@@ -27,7 +27,7 @@ begin
     end if;
     select min(u.def_no) into v_goal
     from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+    where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
         and u.parent_id is null and u.mandatory
         and not stepwell._has_ended(u.state_code);
     if v_goal is null then
@@ -61,7 +61,8 @@ begin
 end
 $$;
 
--- The steps that cannot start because a step before them is waiting or blocked, each with that step.
+-- The steps that cannot start because a step before them is waiting or blocked, each with the first of these steps. It reads the
+-- edges once, however many steps stand still.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW007 for another tenant.
@@ -71,22 +72,42 @@ language plpgsql stable security definer
 set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
+declare
+    v_first constant bigint := stepwell._run_unit(p_run_id);
+    v_last bigint;
+    v_still int[];
+    v_blocker int[];
+    v_no int;
+    v_edge record;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    return query
-    with recursive down as (
-        select u.unit_id, u.version_id, u.def_no, u.unit_id as blocker_unit_id
-        from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.scope = 'step' and u.state_code in ('waiting', 'blocked')
-            and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
-        union
-        select s.unit_id, s.version_id, s.def_no, d.blocker_unit_id
-        from down as d
+    select array_agg((u.unit_id - v_first)::int) filter (where u.state_code in ('waiting', 'blocked')), max(u.unit_id) into v_still, v_last
+    from stepwell.work_unit as u
+    where u.tenant_id = p_tenant_id and u.scope = 'step' and u.unit_id between v_first + 1 and stepwell._run_last(p_run_id);
+    if v_still is null then
+        return;
+    end if;
+    v_blocker := array_fill(0, array[(v_last - v_first)::int]);
+    foreach v_no in array v_still loop
+        v_blocker[v_no] := v_no;
+    end loop;
+    -- Steps are numbered in a topological order, also within each item of a map: what is before a step is known first.
+    for v_edge in
+        select (s.unit_id - v_first)::int as to_no, (s.unit_id + r.from_no - s.def_no - v_first)::int as from_no
+        from stepwell.work_unit as s
         inner join stepwell.workflow_step_relations as r
-            on r.tenant_id = p_tenant_id and d.version_id = r.version_id and d.def_no = r.from_no
-        inner join stepwell.work_unit as s on s.tenant_id = p_tenant_id and s.unit_id = d.unit_id + r.to_no - d.def_no
-        where s.state_code = 'not_started'
-    )
-    select d.unit_id, min(d.blocker_unit_id) from down as d where d.unit_id <> d.blocker_unit_id group by d.unit_id;
+            on s.tenant_id = r.tenant_id and s.version_id = r.version_id and s.def_no = r.to_no
+        where s.tenant_id = p_tenant_id and s.scope = 'step' and s.state_code = 'not_started' and s.unit_id between v_first + 1 and v_last
+        order by s.unit_id, r.from_no
+    loop
+        v_no := v_blocker[v_edge.from_no];
+        if v_no > 0 and (v_blocker[v_edge.to_no] = 0 or v_no < v_blocker[v_edge.to_no]) then
+            v_blocker[v_edge.to_no] := v_no;
+        end if;
+    end loop;
+    return query
+    select v_first + b.place, v_first + b.blocker
+    from unnest(v_blocker) with ordinality as b (blocker, place)
+    where b.blocker > 0 and b.blocker <> b.place;
 end
 $$;

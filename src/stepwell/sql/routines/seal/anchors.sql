@@ -66,6 +66,7 @@ declare
     v_now constant timestamptz := stepwell.now();
 begin
     p_error := stepwell._redact_text(p_error);
+    perform stepwell._secret_refuse('anchor', p_anchor);
     perform stepwell._tenant_bound(p_tenant_id);
     insert into stepwell.audit_anchor as a (tenant_id, anchor, last_block_no, public_key, anchored_at, failed_at, last_error)
     values (p_tenant_id, p_anchor, coalesce(p_block_no, 0), case when p_error is null then p_public_key end,

@@ -115,7 +115,7 @@ begin
     -- The hash of the salt is part of the chain: nobody can replace the salt later.
     v_genesis := sha256('\x05'::bytea || convert_to(json_build_array(
         'stepwell.chain.1', v_chain_id::text, p_tenant_id, encode(sha256(v_salt), 'hex'),
-        to_char(v_now at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text, 'UTF8'));
+        stepwell._utc_text(v_now))::text, 'UTF8'));
     insert into stepwell.audit_chain (tenant_id, chain_id, salt, genesis_hash, created_at, head_hash)
     values (p_tenant_id, v_chain_id, v_salt, v_genesis, v_now, v_genesis)
     on conflict (tenant_id) do nothing;
@@ -134,32 +134,42 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_block stepwell.audit_block;
+    -- A run above all that are sealed has no block before: most runs of a block need no look-up.
+    v_known_run constant bigint := (
+        select max(b.run_id) from stepwell.audit_block_stream as b where b.tenant_id = p_chain.tenant_id);
 begin
     with leaf as materialized (
         select l.* from stepwell._audit_events_next(p_chain, p_limit) as l
+    ), packed as materialized (
+        select count(*)::int as event_count, min(l.at) as first_at, max(l.at) as last_at,
+            string_agg(l.leaf_hash, ''::bytea order by l.tx, l.event_id) as leaf_hashes,
+            array_agg(l.tx::text::bigint order by l.tx, l.event_id) as txs,
+            array_agg(l.event_id order by l.tx, l.event_id) as event_ids, array_agg(l.at order by l.tx, l.event_id) as ats,
+            array_agg(l.unit_id order by l.tx, l.event_id) as unit_ids,
+            array_agg(l.event_type order by l.tx, l.event_id) as event_types,
+            array_agg(l.value_hashes order by l.tx, l.event_id) as value_hashes
+        from leaf as l
+        having count(*) > 0
     ), kept as (
         insert into stepwell.audit_leaves
             (tenant_id, block_no, leaf_hashes, txs, event_ids, ats, unit_ids, event_types, value_hashes)
-        select p_chain.tenant_id, p_chain.block_count + 1, string_agg(l.leaf_hash, ''::bytea order by l.leaf_no),
-            array_agg(l.tx_no order by l.leaf_no), array_agg(l.event_id order by l.leaf_no),
-            array_agg(l.at order by l.leaf_no), array_agg(l.unit_id order by l.leaf_no),
-            array_agg(l.event_type order by l.leaf_no), array_agg(l.value_hashes order by l.leaf_no)
-        from leaf as l
-        having count(*) > 0
+        select p_chain.tenant_id, p_chain.block_count + 1, k.leaf_hashes, k.txs, k.event_ids, k.ats, k.unit_ids,
+            k.event_types, k.value_hashes
+        from packed as k
     ), stream as materialized (
         select s.run_id, s.event_count, coalesce(p.block_no, 0) as previous_block_no,
-            sha256('\x00'::bytea || convert_to(json_build_array('stepwell.stream.1', s.run_id,
-                coalesce(p.block_no, 0), s.event_count, encode(s.digest, 'hex'))::text, 'UTF8')) as entry_hash
+            sha256('\x00'::bytea || convert_to('["stepwell.stream.1", ' || s.run_id || ', ' || coalesce(p.block_no, 0) || ', '
+                || s.event_count || ', "' || encode(s.digest, 'hex') || '"]', 'UTF8')) as entry_hash
         from (
             select l.run_id, count(*) as event_count,
-                sha256('\x06'::bytea || string_agg(l.leaf_hash, ''::bytea order by l.leaf_no)) as digest
+                sha256('\x06'::bytea || string_agg(l.leaf_hash, ''::bytea order by l.tx, l.event_id)) as digest
             from leaf as l
             group by l.run_id
         ) as s
         left join lateral (
             select b.block_no
             from stepwell.audit_block_stream as b
-            where b.tenant_id = p_chain.tenant_id and b.run_id = s.run_id
+            where b.tenant_id = p_chain.tenant_id and b.run_id = s.run_id and s.run_id <= v_known_run
             order by b.block_no desc
             limit 1
         ) as p on true
@@ -168,19 +178,14 @@ begin
             (tenant_id, run_id, block_no, previous_block_no, event_count, entry_hash)
         select p_chain.tenant_id, s.run_id, p_chain.block_count + 1, s.previous_block_no, s.event_count, s.entry_hash
         from stream as s
-    ), roots as (
-        select count(*)::int as event_count, min(l.at) as first_at, max(l.at) as last_at, max(l.leaf_no) as last_no,
-            stepwell._merkle_root(string_agg(l.leaf_hash, ''::bytea order by l.leaf_no)) as event_root
-        from leaf as l
     )
-    select p_chain.tenant_id, p_chain.block_count + 1, f.tx, f.event_id, t.tx, t.event_id, r.first_at, r.last_at,
-        r.event_count, r.event_root, s.stream_count, s.stream_root
+    select p_chain.tenant_id, p_chain.block_count + 1, k.txs[1]::text::xid8, k.event_ids[1],
+        k.txs[k.event_count]::text::xid8, k.event_ids[k.event_count], k.first_at, k.last_at, k.event_count,
+        stepwell._merkle_root(k.leaf_hashes), s.stream_count, s.stream_root
     into v_block.tenant_id, v_block.block_no, v_block.first_tx, v_block.first_event_id, v_block.last_tx,
         v_block.last_event_id, v_block.first_at, v_block.last_at, v_block.event_count, v_block.event_root,
         v_block.stream_count, v_block.stream_root
-    from roots as r
-    inner join leaf as f on f.leaf_no = 1
-    inner join leaf as t on r.last_no = t.leaf_no
+    from packed as k
     cross join (
         select count(*)::int as stream_count,
             stepwell._merkle_root(string_agg(s.entry_hash, ''::bytea order by s.run_id)) as stream_root
@@ -190,51 +195,62 @@ begin
 end
 $$;
 
--- The next events of a chain with their leaves, in order: those of transactions older than the oldest one in flight,
--- because no older event can be added to them. This is the only place in the database that writes the canonical form of
--- an event. The payload is in it as a size and a salted hash, so that a bundle can prove an event without showing its
+-- The next events of a chain with their leaves: those of transactions older than the oldest one in flight, because no
+-- older event can be added to them. This is the only place in the database that writes the canonical form of an event, a
+-- JSON array. The payload is in it as a size and a salted hash, so that a bundle can prove an event without showing its
 -- payload. The last event of each unit carries the hashes of the values that the unit has. There is no function for one
--- event: ten thousand calls would cost more than the hashing.
+-- event: ten thousand calls would cost more than the hashing. The log is read twice, first for the units: to keep the rows
+-- of the first time would cost more. Only words can need escapes, so only they are built as JSON.
 create or replace function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit int)
 returns table (
-    leaf_no bigint, tx xid8, tx_no bigint, event_id bigint, at timestamptz, run_id bigint, unit_id bigint,
-    event_type text, leaf_hash bytea, value_hashes bytea
+    tx xid8, event_id bigint, at timestamptz, run_id bigint, unit_id bigint, event_type text, leaf_hash bytea,
+    value_hashes bytea
 )
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    with event as materialized (
-        select e.tx, e.tx::text::bigint as tx_no, e.event_id, e.at, e.run_id, e.unit_id, e.request_id, e.event_type,
-            e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id, e.correlation_id,
-            e.payload::text as payload
+    with last_of as materialized (
+        select distinct on (l.unit_id) l.unit_id, l.tx, l.event_id
+        from (
+            select e.unit_id, e.tx, e.event_id
+            from stepwell.event_log as e
+            where e.tenant_id = p_chain.tenant_id
+                and (e.tx, e.event_id) > (p_chain.last_tx, p_chain.last_event_id)
+                and e.tx < pg_snapshot_xmin(pg_current_snapshot())
+            order by e.tx, e.event_id
+            limit p_limit
+        ) as l
+        order by l.unit_id, l.tx desc, l.event_id desc
+    ), carried as materialized (
+        select l.tx, l.event_id, v.value_hashes
+        from stepwell._audit_values(p_chain.tenant_id, p_chain.salt, array(select q.unit_id from last_of as q)) as v
+        inner join last_of as l on v.unit_id = l.unit_id
+    )
+    select e.tx, e.event_id, e.at, e.run_id, e.unit_id, e.event_type,
+        sha256('\x00'::bytea || convert_to(
+            case when c.value_hashes is null then '["stepwell.event.1", ' else '["stepwell.event.2", ' end
+            || p_chain.tenant_id || ', ' || e.tx::text || ', ' || e.event_id || ', "' || stepwell._utc_text(e.at) || '", '
+            || e.run_id || ', ' || e.unit_id || ', ' || coalesce(e.request_id::text, 'null') || ', '
+            || stepwell._json_text(e.event_type) || ', ' || stepwell._json_text(e.from_state) || ', '
+            || stepwell._json_text(e.to_state) || ', ' || stepwell._json_text(e.actor_class) || ', '
+            || stepwell._json_text(e.actor) || ', ' || stepwell._json_text(e.audit_ref) || ', '
+            || stepwell._json_text(e.trace_id) || ', ' || stepwell._json_text(e.correlation_id) || ', '
+            || coalesce(octet_length(e.payload) || ', "' || encode(sha256('\x02'::bytea
+                || sha256('\x03'::bytea || p_chain.salt || convert_to('event:' || e.tx::text || ':' || e.event_id, 'UTF8'))
+                || convert_to(e.payload, 'UTF8')), 'hex') || '"', 'null, null')
+            || coalesce(', "' || encode(sha256('\x07'::bytea || c.value_hashes), 'hex') || '"]', ']'), 'UTF8')) as leaf_hash,
+        c.value_hashes
+    from (
+        select e.tx, e.event_id, e.at, e.run_id, e.unit_id, e.request_id, e.event_type, e.from_state, e.to_state,
+            e.actor_class, e.actor, e.audit_ref, e.trace_id, e.correlation_id, e.payload::text as payload
         from stepwell.event_log as e
         where e.tenant_id = p_chain.tenant_id
             and (e.tx, e.event_id) > (p_chain.last_tx, p_chain.last_event_id)
             and e.tx < pg_snapshot_xmin(pg_current_snapshot())
         order by e.tx, e.event_id
         limit p_limit
-    ), numbered as materialized (
-        select e.*, row_number() over (order by e.tx, e.event_id) as leaf_no from event as e
-    ), carried as materialized (
-        select v.value_hashes, l.leaf_no
-        from stepwell._audit_values(p_chain.tenant_id, p_chain.salt, array(select distinct n.unit_id from numbered as n)) as v
-        inner join (select n.unit_id, max(n.leaf_no) as leaf_no from numbered as n group by n.unit_id) as l
-            on v.unit_id = l.unit_id
-    )
-    select e.leaf_no, e.tx, e.tx_no, e.event_id, e.at, e.run_id, e.unit_id, e.event_type,
-        sha256('\x00'::bytea || convert_to(left(json_build_array(
-            case when c.value_hashes is null then 'stepwell.event.1' else 'stepwell.event.2' end,
-            p_chain.tenant_id, e.tx_no, e.event_id,
-            to_char(e.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), e.run_id, e.unit_id, e.request_id,
-            e.event_type, e.from_state, e.to_state, e.actor_class, e.actor, e.audit_ref, e.trace_id,
-            e.correlation_id, octet_length(e.payload), encode(sha256('\x02'::bytea
-                || sha256('\x03'::bytea || p_chain.salt || convert_to('event:' || e.tx_no || ':' || e.event_id, 'UTF8'))
-                || convert_to(e.payload, 'UTF8')), 'hex'))::text, -1)
-            || coalesce(', "' || encode(sha256('\x07'::bytea || c.value_hashes), 'hex') || '"]', ']'), 'UTF8')) as leaf_hash,
-        c.value_hashes
-    from numbered as e
-    left join carried as c on e.leaf_no = c.leaf_no
-    order by e.leaf_no
+    ) as e
+    left join carried as c on e.tx = c.tx and e.event_id = c.event_id
 $$;
 
 -- The root of a Merkle tree by RFC 6962: nodes are paired from the left, and a node without a partner goes up as it is.
@@ -269,12 +285,12 @@ as $$
         'stepwell.block.1', p_chain_id::text, (p_block).block_no,
         (p_block).first_tx::text::bigint, (p_block).first_event_id,
         (p_block).last_tx::text::bigint, (p_block).last_event_id,
-        to_char((p_block).first_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-        to_char((p_block).last_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        stepwell._utc_text((p_block).first_at),
+        stepwell._utc_text((p_block).last_at),
         (p_block).event_count, encode((p_block).event_root, 'hex'),
         (p_block).stream_count, encode((p_block).stream_root, 'hex'), encode((p_block).history_root, 'hex'),
         encode((p_block).previous_hash, 'hex'),
-        to_char((p_block).sealed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+        stepwell._utc_text((p_block).sealed_at)
     )::text, 'UTF8'))
 $$;
 

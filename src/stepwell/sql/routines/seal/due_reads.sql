@@ -173,7 +173,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._evidence_due_check(p_tenant_id, p_run_id);
-    return query select v.unit_id, v.label, v.at, v.content, v.facts
+    return query select v.unit_id, v.label, v.at, v.content, v.facts::json
     from stepwell._audit_value_texts(p_tenant_id, array(
         select u.unit_id from unnest(p_unit_ids) as u (unit_id) where stepwell._run_of(u.unit_id) = p_run_id)) as v;
 end

@@ -23,8 +23,9 @@ begin
 end
 $$;
 
--- Binds the contents of an evidence bundle to the log: appends an event of the run with their digest. The same contents
--- are bound once; a second call returns the event of the first.
+-- Binds the contents of an evidence bundle to the log: appends an event of the run with their digest, and with the number of
+-- events that each approval and receipt of the run has. The same contents are bound once; a second call returns the event
+-- of the first.
 -- Locks: the row of the bundle.
 -- Idempotency: by contents.
 -- Raises: SW001 for a text that is no digest; SW002 when there is no such run; SW007 for another tenant.
@@ -53,7 +54,8 @@ begin
     v_is_new := found;
     if v_is_new then
         perform stepwell._event_append(p_tenant_id, stepwell._run_unit(p_run_id), 'evidence.sealed', p_actor,
-            jsonb_build_object('digest', p_digest, 'with_payloads', p_with_payloads));
+            jsonb_build_object('digest', p_digest, 'with_payloads', p_with_payloads,
+                'streams', stepwell._evidence_counts(p_tenant_id, p_run_id)));
         select max(e.event_id) into v_event_id
         from stepwell.event_log as e
         where e.tenant_id = p_tenant_id and e.run_id = p_run_id and e.event_type = 'evidence.sealed'
@@ -133,7 +135,7 @@ as $$
         'is_development', exists (select from stepwell.fn_mode_read() as m
             where m.mode = 'development' or r.created_at < m.since),
         'child_run_ids', array(select c.run_id from stepwell.run_detail as c
-            where c.tenant_id = r.tenant_id and c.parent_unit_id between stepwell._run_unit(r.run_id) and stepwell._run_unit(r.run_id + 1) - 1
+            where c.tenant_id = r.tenant_id and c.parent_unit_id between stepwell._run_unit(r.run_id) and stepwell._run_last(r.run_id)
             order by c.run_id))
     from stepwell.run_detail as r
     inner join stepwell.tenant as t on r.tenant_id = t.tenant_id
@@ -156,7 +158,7 @@ as $$
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     left join stepwell.task_detail as k on u.tenant_id = k.tenant_id and u.unit_id = k.unit_id
     where u.tenant_id = p_tenant_id and u.scope in ('step', 'task')
-        and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+        and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
 $$;
 
 -- The values of receipts and approvals as the texts that are hashed, by label. The events of the receipt or approval have
@@ -179,7 +181,7 @@ as $$
         cross join lateral (select y.about from stepwell.v_approval_payload as y
             where y.tenant_id = a.tenant_id and y.approval_id = a.approval_id offset 0) as y
         where a.tenant_id = p_tenant_id and y.about is not null
-            and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_unit(p_run_id + 1) - 1
+            and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_last(p_run_id)
     ) as x
 $$;
 
@@ -194,6 +196,30 @@ as $$
         union
         select stepwell._run_of(a.approval_id) from stepwell.approval_detail as a
         where a.tenant_id = p_tenant_id
-            and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_unit(p_run_id + 1) - 1
+            and a.subject_unit_id between stepwell._run_unit(p_run_id) and stepwell._run_last(p_run_id)
     ) as x
+$$;
+
+-- Those streams and all that events of the run name, each with the number of its events in the log.
+create or replace function stepwell._evidence_counts(p_tenant_id int, p_run_id bigint) returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(jsonb_agg(jsonb_build_array(x.stream_id, x.event_count) order by x.stream_id), '[]')
+    from (
+        select s.stream_id, (select count(*) from stepwell.event_log as e
+            where e.tenant_id = p_tenant_id and e.run_id = s.stream_id) as event_count
+        from (
+            select t.stream_id::bigint as stream_id
+            from jsonb_array_elements_text(stepwell._evidence_streams(p_tenant_id, p_run_id)) as t (stream_id)
+            union
+            select stepwell._run_of(n.unit_id::bigint)
+            from stepwell.event_log as e
+            cross join lateral (values (e.payload ->> 'approval_id'), (e.payload ->> 'receipt_id')) as n (unit_id)
+            where e.tenant_id = p_tenant_id and e.run_id = p_run_id and n.unit_id ~ '^\d{1,18}$'
+                and (e.event_type like 'action.%' or e.event_type like 'approval.%')
+        ) as s
+        where s.stream_id <> p_run_id
+    ) as x
+    where x.event_count > 0
 $$;

@@ -33,58 +33,55 @@ declare
     v_machine constant text := stepwell._machine_of('job');
     v_later constant boolean := coalesce(p_process_after > v_now, false);
     v_operation stepwell.operation;
-    v_place record;
+    -- Not fields of records: each would be looked up for every job.
+    v_operation_id int;
+    v_executor_class_id int;
+    v_audit_ref text;
+    v_workspace_id int;
+    v_slot_key text;
     v_new_ids bigint[];
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'run.start');
+    p_correlation_id := stepwell._redact_text(p_correlation_id);
     perform stepwell._enqueue_input_check(p_payloads, p_keys, p_priority, p_concurrency_key, p_max_concurrency, p_trace_id,
         p_rate_count, p_rate_seconds);
     v_operation := stepwell._operation_of(p_tenant_id, p_operation_name);
     perform stepwell._event_type_check('job.enqueued');
-    v_place := stepwell._job_place(p_tenant_id, p_workspace, 'key:' || p_concurrency_key);
-    -- Numbers in the order of the payloads, rows in the order of the keys: two calls with the same keys never wait for
-    -- each other.
-    with numbered as materialized (
-        select stepwell._run_unit(nextval('stepwell.run_seq')) as job_id, q.payload, q.job_key
-        from unnest(p_payloads, p_keys) as q (payload, job_key)
-    ), born as (
-        insert into stepwell.job_detail (
-            tenant_id, job_id, payload, idempotency_key, source_ref, target_ref, payload_ref, trace_id, correlation_id,
-            created_at, created_by, workspace_id)
-        select p_tenant_id, n.job_id, n.payload, n.job_key, p_source_ref, p_target_ref, p_payload_ref, p_trace_id,
-            p_correlation_id, v_now, p_actor, v_place.workspace_id
-        from numbered as n
-        order by n.job_key collate "C", n.job_id
-        on conflict do nothing
-        returning job_id
-    ), unit as (
+    v_operation_id := v_operation.operation_id;
+    v_executor_class_id := v_operation.executor_class_id;
+    v_audit_ref := 'operation:' || v_operation.operation_name;
+    p_max_attempts := coalesce(p_max_attempts, v_operation.max_attempts);
+    select l.workspace_id, l.slot_key into v_workspace_id, v_slot_key
+    from stepwell._job_place(p_tenant_id, p_workspace, 'key:' || p_concurrency_key) as l;
+    v_new_ids := stepwell._jobs_create(p_tenant_id, p_payloads, p_keys, v_now, p_actor, v_workspace_id, p_trace_id,
+        p_correlation_id, stepwell._redact_text(p_source_ref), stepwell._redact_text(p_target_ref), stepwell._redact_text(p_payload_ref));
+    with unit as (
         insert into stepwell.work_unit (
             tenant_id, unit_id, operation_id, executor_class_id, priority, max_attempts, last_transition_at, scope,
             state_machine_id, state_code, slot_key)
-        select p_tenant_id, b.job_id, v_operation.operation_id, v_operation.executor_class_id, p_priority,
-            coalesce(p_max_attempts, v_operation.max_attempts), v_now, 'job', v_machine, 'ready', v_place.slot_key
-        from born as b
+        select p_tenant_id, b.job_id, v_operation_id, v_executor_class_id, p_priority,
+            p_max_attempts, v_now, 'job', v_machine, 'ready', v_slot_key
+        from unnest(v_new_ids) as b (job_id)
     ), logged as (
         insert into stepwell.event_log (
             tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, audit_ref, trace_id, correlation_id)
         select p_tenant_id, v_now, stepwell._run_of(b.job_id), b.job_id, 'job.enqueued', 'ready', 'system', p_actor,
-            'operation:' || v_operation.operation_name, p_trace_id, p_correlation_id
-        from born as b
+            v_audit_ref, p_trace_id, p_correlation_id
+        from unnest(v_new_ids) as b (job_id)
     ), queued as (
         insert into stepwell.job_ready (tenant_id, workspace_id, executor_class_id, rank, operation_id, unit_id, is_retry)
-        select p_tenant_id, coalesce(v_place.workspace_id, 0), v_operation.executor_class_id, -p_priority, v_operation.operation_id, b.job_id, false
-        from born as b
-        where not v_later and v_place.slot_key is null
-    ), delayed as (
-        insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
-        select p_tenant_id, b.job_id, 'start', p_process_after
-        from born as b where v_later
+        select p_tenant_id, coalesce(v_workspace_id, 0), v_executor_class_id, -p_priority, v_operation_id, b.job_id, false
+        from unnest(v_new_ids) as b (job_id)
+        where not v_later and v_slot_key is null
     )
-    select array_agg(b.job_id order by b.job_id) into v_new_ids from born as b;
+    insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
+    select p_tenant_id, b.job_id, 'start', p_process_after
+    from unnest(v_new_ids) as b (job_id)
+    where v_later;
     if p_concurrency_key is not null then
-        perform stepwell._slot_set(p_tenant_id, v_place.slot_key, p_max_concurrency, p_rate_count, p_rate_seconds);
+        perform stepwell._slot_set(p_tenant_id, v_slot_key, p_max_concurrency, p_rate_count, p_rate_seconds);
     end if;
-    if v_new_ids is not null and not v_later and v_place.slot_key is not null then
+    if v_new_ids is not null and not v_later and v_slot_key is not null then
         perform stepwell._slots_take(array_fill(p_tenant_id, array[cardinality(v_new_ids)]), v_new_ids);
     end if;
     if p_keys is null then
@@ -96,6 +93,48 @@ begin
         inner join stepwell.job_detail as j on j.tenant_id = p_tenant_id and j.idempotency_key = q.job_key
         order by q.ord;
     end if;
+end
+$$;
+
+-- Writes the rows of new jobs; returns their numbers, in ascending order; null when every key has its job already.
+-- Without keys no row can be there already: to look for it costs half as much again as the row.
+-- Locks: the key of each job, in the order of the keys; a job of the same key that is not committed is waited for.
+create or replace function stepwell._jobs_create(
+    p_tenant_id int, p_payloads jsonb[], p_keys text[], p_now timestamptz, p_actor text, p_workspace_id int, p_trace_id text,
+    p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text
+) returns bigint[]
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_ids bigint[] := array(
+        select stepwell._run_unit(nextval('stepwell.run_seq')) from generate_series(1, cardinality(p_payloads)));
+begin
+    if p_keys is null then
+        insert into stepwell.job_detail (
+            tenant_id, job_id, payload, source_ref, target_ref, payload_ref, trace_id, correlation_id, created_at,
+            created_by, workspace_id)
+        select p_tenant_id, q.job_id, q.payload, p_source_ref, p_target_ref, p_payload_ref, p_trace_id,
+            p_correlation_id, p_now, p_actor, p_workspace_id
+        from unnest(v_ids, p_payloads) as q (job_id, payload);
+        return v_ids;
+    end if;
+    -- Numbers in the order of the payloads, rows in the order of the keys: two calls with the same keys never wait for
+    -- each other.
+    with born as (
+        insert into stepwell.job_detail (
+            tenant_id, job_id, payload, idempotency_key, source_ref, target_ref, payload_ref, trace_id, correlation_id,
+            created_at, created_by, workspace_id)
+        select p_tenant_id, q.job_id, q.payload, q.job_key, p_source_ref, p_target_ref, p_payload_ref,
+            p_trace_id, p_correlation_id, p_now, p_actor, p_workspace_id
+        from unnest(v_ids, p_payloads, p_keys) as q (job_id, payload, job_key)
+        order by q.job_key collate "C", q.job_id
+        on conflict do nothing
+        returning job_id
+    )
+    select array_agg(b.job_id order by b.job_id) into v_ids from born as b;
+    return v_ids;
 end
 $$;
 
@@ -204,6 +243,7 @@ begin
     if coalesce(length(p_operation_name), 0) not between 1 and 200 then
         raise exception using errcode = 'SW001', message = 'operation: a name of 1 to 200 characters is required';
     end if;
+    perform stepwell._secret_refuse('operation', p_operation_name);
     insert into stepwell.operation (tenant_id, operation_name, executor_class_id)
     select p_tenant_id, p_operation_name, c.executor_class_id from stepwell.executor_class as c where c.class_name = 'default'
     on conflict (tenant_id, operation_name) do update set operation_name = excluded.operation_name

@@ -146,6 +146,8 @@ begin
         v_workspace_id := stepwell._workspace_find(p_tenant_id, p_workspace);
     end if;
     perform stepwell._start_input_check(p_inputs, p_trigger_refs, p_priority, p_trace_id);
+    perform stepwell._secret_refuse('trigger_type', p_trigger_type);
+    p_correlation_id := stepwell._redact_text(p_correlation_id);
     v_version := stepwell._version_find(p_tenant_id, p_workflow_name, p_version_no);
     if v_version.input_schema is not null then
         perform stepwell._start_schema_check(

@@ -14,7 +14,7 @@ declare
 begin
     perform stepwell._verb_check(p_tenant_id, p_verb, p_actor);
     if coalesce(current_setting('stepwell.binding', true), '') = '' then
-        return p_actor;
+        return stepwell._redact_text(p_actor);
     end if;
     select p.principal_name into v_name from stepwell.principal as p
     where p.tenant_id = p_tenant_id and p.principal_id = stepwell.bound_principal();

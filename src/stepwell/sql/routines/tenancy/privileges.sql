@@ -72,7 +72,7 @@ as $$
     select p.process, f.function_name
     from (values
         ('all', '{now, bound_tenant, bound_principal, read_tenant, payload_tenant, fn_session_bind, fn_tenant_find, fn_caller_read,
-            fn_mode_read, fn_verbs_read, fn_rights_missing}'::text[]),
+            fn_mode_read, fn_demo_read, fn_verbs_read, fn_rights_missing}'::text[]),
         ('worker', '{fn_worker_register, fn_worker_serves, fn_worker_heartbeat, fn_worker_close, fn_worker_leases_read,
             fn_job_claim, fn_job_claim_each, fn_job_report, fn_job_report_free, fn_job_report_set_aside, fn_run_start_here,
             fn_checkpoint_save, fn_progress_save, fn_event_emit, fn_run_label_here, fn_run_start_labelled, fn_event_type_register, fn_event_reject_note, fn_expression_evaluate,
@@ -83,11 +83,11 @@ as $$
             fn_retention_sweep, fn_audit_due, fn_audit_seal, fn_anchor_due, fn_anchor_headers, fn_anchor_written,
             fn_evidence_due_find, fn_evidence_due_note, fn_evidence_due_run, fn_evidence_due_chain, fn_evidence_due_blocks,
             fn_evidence_due_entries, fn_evidence_due_leaves, fn_evidence_due_events, fn_evidence_due_values,
-            fn_evidence_due_seal, fn_evidence_due_store}'),
+            fn_evidence_due_seal, fn_evidence_due_store, fn_health_read}'),
         ('slack', '{fn_slack_cards_take, fn_slack_card_note, fn_slack_callback_accept, fn_slack_user_find, fn_slack_approval_decide}'),
         ('api', '{fn_run_start, fn_job_enqueue, fn_signal, fn_runs_watch, fn_run_follow, fn_run_state_at,
             fn_run_cancel, fn_run_pause, fn_run_resume, fn_run_retry, fn_run_label, fn_run_start_labelled, fn_view_save, fn_view_delete,
-            fn_views_read, fn_layout_keep, fn_tokens_read_allowed, fn_step_inputs_read, fn_job_cancel, fn_job_retry, fn_state_transition_validate,
+            fn_views_read, fn_layout_keep, fn_actions_read, fn_tokens_read_allowed, fn_step_inputs_read, fn_job_cancel, fn_job_retry, fn_state_transition_validate,
             fn_step_claim, fn_step_release, fn_step_assign, fn_step_delegate, fn_step_complete, fn_step_cannot_complete,
             fn_step_wait, fn_step_resume, fn_step_block, fn_step_unblock, fn_step_block_escalate, fn_step_escalate,
             fn_step_deadline_change, fn_step_reopen_for_correction, fn_step_comment,
@@ -116,7 +116,7 @@ language sql immutable
 set search_path = stepwell, pg_temp
 as $$
     values ('binding_key', null), ('credential', null), ('access_token', null), ('worker_lease', null),
-    ('development_mode', null), ('sign_in_throttle', null), ('http_trigger', null), ('http_answer', null), ('saved_view', null), ('worker_session', 'session_key_hash'),
+    ('development_mode', null), ('demo', null), ('sign_in_throttle', null), ('http_trigger', null), ('http_answer', null), ('saved_view', null), ('worker_session', 'session_key_hash'),
     ('run_detail', 'input'), ('job_detail', 'payload'), ('approval_detail', 'about'), ('workflow_schedule', 'input'),
     ('action_receipt', 'request_metadata'), ('action_receipt', 'response_metadata'), ('action_receipt', 'prior'),
     ('action_receipt', 'reversal'), ('event_inbox', 'payload'), ('unit_wake', 'payload'), ('event_validation_audit', 'payload')

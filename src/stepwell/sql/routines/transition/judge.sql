@@ -29,6 +29,8 @@ as $$
                 when 'executor_lease_granted' then p_session_id is not null and p_unit.operation_id is not null
                 when 'retry_budget_left' then p_session_id is not null and p_unit.attempt_count < p_unit.max_attempts
                 when 'failure_classified' then p_payload ->> 'classification' in ('transient', 'permanent')
+                when 'all_steps_finished' then stepwell._guard_run_ends(p_unit.tenant_id, p_unit.unit_id, false)
+                when 'run_cannot_finish' then stepwell._guard_run_ends(p_unit.tenant_id, p_unit.unit_id, true)
                 else (p_rule.guard_ref = 'output_contract_met' and not p_unit.has_contract)
                     or stepwell._guard_named(p_rule.guard_ref, p_unit, p_evidence, p_now)
             end then null else 'transition_refused_by_guard:' || p_rule.guard_ref end
@@ -39,6 +41,35 @@ as $$
         case when p_rule.event_has_contract and (p_payload is not null or p_rule.event_requires_payload)
             then stepwell._payload_judge(p_unit.tenant_id, p_unit.unit_id, p_rule.event_type, p_payload, p_now, p_preview) end
     ], null)
+$$;
+
+-- Whether a run can end: nothing in it is open, and none of its mandatory steps could not complete or was cancelled, or else
+-- some. Every run asks for it at its end, so it takes no row and catches no error.
+create or replace function stepwell._guard_run_ends(p_tenant_id int, p_unit_id bigint, p_has_failed boolean) returns boolean
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return exists (select from stepwell.run_progress as r
+        where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_unit_id)
+            and r.open_count = 0 and p_has_failed = (r.failed_count > 0
+                or (r.red_count > 0 and stepwell._run_lost_a_step(r.tenant_id, r.run_id))));
+end
+$$;
+
+-- Whether a mandatory step of a run was cancelled, and no conditional caught that: such a run cannot complete. Callers
+-- ask only for runs with a red step.
+create or replace function stepwell._run_lost_a_step(p_tenant_id int, p_run_id bigint) returns boolean
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return exists (
+        select from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id
+            and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+            and u.scope = 'step' and u.mandatory and u.state_code = 'cancelled' and not u.failure_caught);
+end
 $$;
 
 -- What is wrong with the payload of the event of a transition. A refused payload is kept in event_validation_audit,

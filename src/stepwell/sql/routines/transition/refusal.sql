@@ -32,7 +32,7 @@ set search_path = stepwell, pg_temp
 as $$
     with fact as (
         select jsonb_build_object(
-            'ref', (p_unit.unit_id >> 20) || '.' || (p_unit.unit_id & 1048575),
+            'ref', stepwell._run_of(p_unit.unit_id) || '.' || stepwell._unit_no(p_unit.unit_id),
             'unit', stepwell._title_of(p_unit.tenant_id, p_unit.unit_id, p_lang),
             'state', stepwell._state_word(p_unit.state_machine_id, p_unit.state_code, p_lang),
             'to_state', stepwell._state_word(p_unit.state_machine_id, p_to_state, p_lang),

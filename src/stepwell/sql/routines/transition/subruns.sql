@@ -105,7 +105,7 @@ declare
 begin
     with changed as (
         update stepwell.work_unit as u set blocked_escalated = not u.blocked_escalated
-        where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_unit(p_run_id + 1) - 1
+        where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
             and u.state_code = 'blocked' and u.blocked_escalated
                 <> (v_treats_as_red and stepwell.fn_step_blocked_severity(u.unit_id, u.tenant_id) = 'red')
         returning u.blocked_escalated, u.mandatory and u.scope = 'step' as counts
