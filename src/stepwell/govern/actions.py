@@ -28,6 +28,7 @@ from stepwell.connectors.base import (
 )
 from stepwell.define.problem import did_you_mean
 from stepwell.errors import (
+    CANCELLED_SQLSTATE,
     ActionConflict,
     ApprovalCancelled,
     ApprovalExpired,
@@ -48,7 +49,6 @@ from stepwell.store.connection.call import Call
 
 T = TypeVar("T")
 
-STATEMENT_ENDED: Final = "57014"
 # An action that was found not to be done is proposed again, at most so often.
 TURN_LIMIT: Final = 3
 REASON_LIMIT: Final = 2_000
@@ -221,7 +221,7 @@ class Acting:
             try:
                 return await self._ask(call, bounded=True)
             except DatabaseFailure as error:
-                if error.sqlstate != STATEMENT_ENDED:
+                if error.sqlstate != CANCELLED_SQLSTATE:
                     raise
         return await self._propose(plan, "policy_timeout")
 

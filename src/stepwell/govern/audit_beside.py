@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepwell.govern.audit_retention import Retention
 from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.verify import commitment, salt_of, value_hash
 from stepwell.store.calls.audit import AuditReader, Chain, Position, UnitNow, Value
@@ -17,8 +18,9 @@ NO_RUN = 0
 
 
 def check_beside(
-    reader: AuditReader, chain: Chain, verdict: Verdict, records: list[Record], seals_values: bool
-) -> None:
+    reader: AuditReader, chain: Chain, verdict: Verdict, records: list[Record], seals_values: bool,
+    retention: Retention,
+) -> None:  # fmt: skip
     since, until = _ends(records)
     streams = sorted({record["stream_id"] for record in records} - {NO_RUN})
     units: dict[int, UnitNow] = {}
@@ -34,11 +36,16 @@ def check_beside(
         if key in found:
             verdict.say("inserted", f"{value.label}, a value of unit {value.unit_id}", "it is there twice")
         found[key] = value
-    last_at = {(record["tx"], record["event_id"]): record["at"] for record in records}
+    at = {(record["tx"], record["event_id"]): record["at"] for record in records}
     for unit_id, unit in sorted(units.items()):
+        # Retention removes a run or job as a whole: it is looked at where its own last change is.
+        is_own = not unit_id & 0xFFFFF and unit.state_last in at
         if not unit.has_run:
-            _check_removed(reader, verdict, unit, last_at.get(unit.last))
+            if is_own and unit.state_last is not None:
+                retention.check_gone(unit_id, unit.state_last, at[unit.state_last])
             continue
+        if is_own:
+            retention.check_there(unit_id)
         if unit.state_last is not None and since <= unit.state_last <= until:
             _check_state(verdict, unit)
         is_last = seals_values and unit.last <= until
@@ -55,15 +62,6 @@ def _hash(chain: Chain, value: Value) -> str:
     label, text = str(value.label), str(value.text)
     hidden = commitment(salt_of(chain.salt, label), text)
     return value_hash(label, value.unit_id, value.at, len(text.encode()), hidden, value.facts)
-
-
-def _check_removed(reader: AuditReader, verdict: Verdict, unit: UnitNow, last_at: str | None) -> None:
-    """Retention removes a run or job as a whole, and only after its time."""
-    if last_at is None or unit.last_state is None or unit.unit_id & 0xFFFFF:
-        return
-    verdict.removed_count += 1
-    if last_at >= reader.kept_since():
-        verdict.say("missing", f"unit {unit.unit_id}", "its rows are gone before the time of their retention")
 
 
 def _check_state(verdict: Verdict, unit: UnitNow) -> None:

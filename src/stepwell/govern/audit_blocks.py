@@ -11,6 +11,7 @@ from stepwell.govern.audit_beside import check_beside
 from stepwell.govern.audit_complete import check_complete
 from stepwell.govern.audit_governed import GovernedCheck
 from stepwell.govern.audit_places import event_place, name_records, position_of, sealed_record
+from stepwell.govern.audit_retention import Retention
 from stepwell.govern.audit_units import check_definitions, check_units
 from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.verify import (
@@ -40,6 +41,7 @@ class BlockWalk:
         self.chain = chain
         self.verdict = verdict
         self.archived = reader.archived()
+        self.retention = Retention(reader, verdict)
         self.peaks: list[tuple[int, bytes]] = []
         self.hashes: dict[int, str] = {}
         # None: before everything, so that nothing can be hidden before the first event.
@@ -130,7 +132,9 @@ class BlockWalk:
             self._check_leaves(number, kept, records, leaves)
             self._check_streams(block, records, leaves)
             if records:
-                check_beside(self.reader, self.chain, self.verdict, records, self.seals_values)
+                check_beside(
+                    self.reader, self.chain, self.verdict, records, self.seals_values, self.retention
+                )
         else:
             self._find(block, kept, records, leaves)
 

@@ -40,6 +40,9 @@ class Verdict:
     # The values beside the log that were compared; the runs and jobs that retention has removed with theirs.
     value_count: int = 0
     removed_count: int = 0
+    # The fewest days after which retention removed something; the last changes of settings that decide it.
+    kept_days: int | None = None
+    setting_changes: list[str] = field(default_factory=list)
     # The records beside the log that were compared, and those of earlier releases that cannot be.
     approval_count: int = 0
     vote_count: int = 0

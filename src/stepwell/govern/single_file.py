@@ -11,7 +11,6 @@ from pathlib import Path
 
 from stepwell.govern import verify
 
-PACKAGE = "stepwell.govern.verify"
 # A module comes after those that it imports.
 MODULES = (
     "words", "hashes", "signatures", "files", "shapes", "story", "anchors", "reading", "checks", "command",

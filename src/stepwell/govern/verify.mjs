@@ -78,6 +78,8 @@ export const CODES = {
   'stream.unknown': ['inserted', 'the run does not name this stream'],
   'stream.foreign': ['inserted', 'it is no approval and no receipt of the run'],
   'stream.named': ['missing', 'an event of the run names it, and the bundle does not have it'],
+  'stream.count': ['missing', 'the event that seals the bundle counts other events of it'],
+  'stream.uncounted': ['unproven', 'an earlier release did not count their events; export again'],
   'event.payload': ['altered', 'its payload does not match its hash'],
   'event.payload_missing': ['missing', 'a bundle of this kind shows its payload'],
   'event.payload_extra': ['inserted', 'a bundle of this kind does not show its payload'],
@@ -1060,12 +1062,31 @@ class Bundle {
   }
 
   checkContents() {
-    const named = this.events
+    const sealing = this.events
       .filter((event) => event.event_type === SEAL_EVENT && event.stream_id === this.run.run_id &&
         this.blockOf(event) === this.head.block_no && event.payload !== null && event.salt !== null && showsPayload(event))
-      .map((event) => payloadOf(event).digest)
-    if (named.length === 0) this.say('contents.unsealed', 'the files of the bundle')
-    else if (!named.includes(contentsDigest(this.entries))) this.say('contents.differs', 'the files of the bundle')
+      .map(payloadOf)
+    const digest = contentsDigest(this.entries)
+    const told = sealing.find((payload) => payload.digest === digest)
+    if (sealing.length === 0) this.say('contents.unsealed', 'the files of the bundle')
+    else if (told === undefined) this.say('contents.differs', 'the files of the bundle')
+    else this.checkCounts(told.streams)
+  }
+
+  checkCounts(told) {
+    const listed = this.run.streams.map((stream) => stream.stream_id).filter((streamId) => streamId !== this.run.run_id)
+    if (!hasType(told, 'i**') || told.some((pair) => pair.length !== 2)) {
+      if (listed.length > 0) this.say('stream.uncounted', 'the approvals and receipts')
+      return
+    }
+    const held = new Map()
+    for (const event of this.events) {
+      if (this.blockOf(event)) held.set(event.stream_id, (held.get(event.stream_id) ?? 0n) + 1n)
+    }
+    const counted = new Map(told)
+    for (const streamId of [...new Set([...listed, ...counted.keys()])].sort(byNumber)) {
+      if ((held.get(streamId) ?? 0n) !== (counted.get(streamId) ?? 0n)) this.say('stream.count', `stream ${streamId}`)
+    }
   }
 
   checkValues() {

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stepwell.govern.verify.anchors import believed_lines
-from stepwell.govern.verify.files import contents_digest, has_fields, loads, manifest, write_json
+from stepwell.govern.verify.files import contents_digest, has_fields, has_type, loads, manifest, write_json
 from stepwell.govern.verify.hashes import (
     block_hash,
     commitment,
@@ -183,8 +183,8 @@ class Bundle:
 
     def check_contents(self) -> None:
         """An event of the run in the head has the digest of the files of the bundle."""
-        named = [
-            payload_of(event).get("digest")
+        sealing = [
+            payload_of(event)
             for event in self.events
             if event["event_type"] == SEAL_EVENT
             and event["stream_id"] == self.run["run_id"]
@@ -193,10 +193,31 @@ class Bundle:
             and event["salt"] is not None
             and shows_payload(event)
         ]
-        if not named:
+        digest = contents_digest(self.entries)
+        told = next((payload for payload in sealing if payload.get("digest") == digest), None)
+        if not sealing:
             self.say("contents.unsealed", "the files of the bundle")
-        elif contents_digest(self.entries) not in named:
+        elif told is None:
             self.say("contents.differs", "the files of the bundle")
+        else:
+            self._check_counts(told.get("streams"))
+
+    def _check_counts(self, told: Any) -> None:
+        """The bundle has as many events of each approval and receipt as the log had when it was sealed."""
+        run_id = self.run["run_id"]
+        listed = {stream["stream_id"] for stream in self.run["streams"]} - {run_id}
+        if not has_type(told, "i**") or any(len(pair) != 2 for pair in told):
+            if listed:
+                self.say("stream.uncounted", "the approvals and receipts")
+            return
+        held: dict[int, int] = {}
+        for event in self.events:
+            if self._block_of(event):
+                held[event["stream_id"]] = held.get(event["stream_id"], 0) + 1
+        counted = dict(told)
+        for stream_id in sorted(listed | set(counted)):
+            if held.get(stream_id, 0) != counted.get(stream_id, 0):
+                self.say("stream.count", f"stream {stream_id}")
 
     def _block_of(self, event: Record) -> int | None:
         return self.proven.get((event["tx"], event["event_id"]), (None,))[0]

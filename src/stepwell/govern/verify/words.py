@@ -98,6 +98,8 @@ CODES: dict[str, tuple[str, str]] = {
     "stream.unknown": ("inserted", "the run does not name this stream"),
     "stream.foreign": ("inserted", "it is no approval and no receipt of the run"),
     "stream.named": ("missing", "an event of the run names it, and the bundle does not have it"),
+    "stream.count": ("missing", "the event that seals the bundle counts other events of it"),
+    "stream.uncounted": ("unproven", "an earlier release did not count their events; export again"),
     "event.payload": ("altered", "its payload does not match its hash"),
     "event.payload_missing": ("missing", "a bundle of this kind shows its payload"),
     "event.payload_extra": ("inserted", "a bundle of this kind does not show its payload"),
