@@ -17,7 +17,9 @@ from starlette.types import Receive, Scope, Send
 
 from stepwell import __version__
 from stepwell.api import (
+    actions,
     approvals,
+    console,
     content,
     evidence,
     governance,
@@ -53,6 +55,8 @@ from stepwell.api import (
 )
 from stepwell.api.envelope import BODY_BYTES_LIMIT, Envelope
 from stepwell.api.identity import COOKIE
+from stepwell.api.resource import verbs_of
+from stepwell.api.run_shapes import StreamChanges
 from stepwell.api.serving import Serving
 from stepwell.api.ui import UI_DIST, BuiltUi
 from stepwell.config import Settings
@@ -68,10 +72,13 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     tenants.router,
     health.router,
     workflows.router,
+    # Before the runs: /runs/places is no number of a run.
+    console.router,
     runs.router,
     run_control.router,
     steps.router,
     step_work.router,
+    actions.router,
     approvals.router,
     receipts.router,
     policies.router,
@@ -111,11 +118,12 @@ def create_app(
     `slack_conninfo` is the address for callbacks of Slack, with their own role.
     """
     serving = Serving(settings, conninfo)
+    reader = health.HealthReader(settings, serving)
     slack_end = slack.SlackEnd(slack_settings, slack_conninfo or conninfo)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with serving.running(), slack_end.running():
+        async with serving.running(), slack_end.running(), reader.watching():
             yield
 
     app = FastAPI(
@@ -130,7 +138,8 @@ def create_app(
     )
     app.state.serving = serving
     app.state.slack = slack_end
-    app.state.health = health.HealthReader(settings, conninfo)
+    app.state.health = reader
+    app.state.verbs = verbs_of(ROUTERS)
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
@@ -150,9 +159,10 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        problem = problems.Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas.update(problem.pop("$defs", {}))
-        schemas["Problem"] = problem
+        for model in (problems.Problem, StreamChanges):
+            schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas.update(schema.pop("$defs", {}))
+            schemas[model.__name__] = schema
         schemas.pop("HTTPValidationError", None)
         schemas.pop("ValidationError", None)
         document["components"]["securitySchemes"] = {

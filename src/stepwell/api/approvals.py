@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation
+from typing_extensions import TypedDict  # that of Python 3.11 is not enough for pydantic
 
 from stepwell.api.caller import BoundCaller, Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
@@ -43,6 +44,41 @@ class SubjectView(BaseModel):
     )
 
 
+class Vote(TypedDict):
+    voter: str
+    decision: Literal["approve", "reject"]
+    reason: str | None
+    voted_at: str
+
+
+class ChangedRule(TypedDict):
+    old: dict[str, Any]
+    new: dict[str, Any]
+
+
+class RuleDiff(TypedDict, total=False):
+    added: list[dict[str, Any]]
+    removed: list[dict[str, Any]]
+    changed: list[ChangedRule]
+
+
+class About(TypedDict, total=False):
+    """The proposed action on another system, or the change of rules. Every member may be absent."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+
+    connector: str
+    operation: str
+    target: str | None
+    fields: Any
+    reversible: bool
+    reverses: int | None
+    rule: str | None
+    policy_version: int | None
+    kind: str
+    diff: RuleDiff
+
+
 class ApprovalView(BaseModel):
     """An approval. Numbers are texts, because they may be too large for JavaScript."""
 
@@ -56,7 +92,7 @@ class ApprovalView(BaseModel):
     tier: int
     quorum: int = Field(description="how many reviewers must approve")
     approve_count: int
-    votes: list[dict[str, Any]]
+    votes: list[SkipValidation[Vote]]
     requested_by: str
     reason: str | None
     requested_at: datetime
@@ -66,7 +102,7 @@ class ApprovalView(BaseModel):
     acting: str | None
     approvers: list[str] | None
     approver_role: str | None
-    about: dict[str, Any] | None = Field(description="the proposed action, or the change of rules")
+    about: SkipValidation[About] | None = Field(description="the proposed action, or the change of rules")
     shown_digest: str = Field(description="the digest of what this approval shows; a decision sends it back")
 
 
@@ -76,16 +112,45 @@ class Decision(BaseModel):
     reason: str | None = Field(default=None, max_length=2000)
 
 
+class Request(BaseModel):
+    """A question to reviewers: may this be done to this run or step?"""
+
+    action: str = Field(
+        min_length=1,
+        max_length=100,
+        description="`approval.action` of the call that requires it",
+        examples=["reopen"],
+    )
+    unit_id: int = Field(ge=1, lt=2**63, description="number of the step; of a run times 1048576")
+    reason: str | None = Field(default=None, max_length=2000, examples=["the wrong invoice was attached"])
+    quorum: int = Field(default=1, ge=1, le=2, description="how many must approve")
+    tier: int = Field(default=1, ge=1, le=3, description="1 low, 2 medium, 3 high")
+    expires_seconds: int | None = Field(default=None, ge=1, le=31_536_000)
+    approvers: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
+        default=None, min_length=1, max_length=50, description="only these people decide", examples=[["ben"]]
+    )
+    role: str | None = Field(default=None, min_length=1, max_length=200, examples=["reviewer"])
+
+
+class Withdraw(BaseModel):
+    reason: str | None = Field(default=None, max_length=2000, examples=["not needed any more"])
+
+
 @router.read("/approvals", summary="Approvals, the newest first")
 async def list_approvals(
     caller: Caller,
     state: Annotated[State | None, Query(description="only those in this state")] = None,
+    unit: Annotated[
+        int | None, Query(ge=1, lt=2**63, description="only those about this step or job")
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[ApprovalView]:
     after = seek(cursor, "approvals", int)
     found = await caller.perform(
-        calls.approvals(caller.tenant_id, state, limit + 1, after=None if after is None else after[0])
+        calls.approvals(
+            caller.tenant_id, state, limit + 1, after=None if after is None else after[0], subject=unit
+        )
     )
     views = await _views(caller, found)
     return page_of(views, limit, lambda view: view, lambda view: [int(view.approval_id)], "approvals")
@@ -111,6 +176,34 @@ async def decide_approval(approval_id: Number, decision: Decision, caller: Calle
             decision.shown_digest,
             decision.reason,
         )
+    )
+    return await show_approval(approval_id, caller)
+
+
+@router.write(
+    "/approvals",
+    verb="approval.request",
+    status=201,
+    summary="Ask reviewers whether something may be done to a run or step",
+    problems=("not_found", "conflict"),
+)
+async def request_approval(request: Request, caller: Caller) -> ApprovalView:
+    call = calls.request_approval(
+        caller.tenant_id, request.action, request.unit_id, caller.actor, request.reason, request.quorum,
+        request.expires_seconds, None, request.tier, request.approvers, request.role,
+    )  # fmt: skip
+    return await show_approval(await caller.perform(call), caller)
+
+
+@router.write(
+    "/approvals/{approval_id}/withdraw",
+    verb="approval.request",
+    summary="Withdraw a request that is not decided",
+    problems=("not_found", "conflict", "refused"),
+)
+async def withdraw_approval(approval_id: Number, withdraw: Withdraw, caller: Caller) -> ApprovalView:
+    await caller.perform(
+        calls.withdraw_approval(caller.tenant_id, approval_id, caller.actor, withdraw.reason)
     )
     return await show_approval(approval_id, caller)
 

@@ -30,6 +30,7 @@ from stepwell.api.problems import ProblemError
 from stepwell.api.serving import Serving, serving_of
 from stepwell.errors import (
     COLLISION_SQLSTATES,
+    LOCKED_SQLSTATE,
     DatabaseFailure,
     DatabaseUnavailable,
     InvalidInput,
@@ -109,7 +110,7 @@ async def _attempts(
         except DatabaseFailure as error:
             if error.sqlstate not in COLLISION_SQLSTATES or attempt == ATTEMPT_LIMIT:
                 raise
-            if opening.key is not None and error.sqlstate == "55P03":
+            if opening.key is not None and error.sqlstate == LOCKED_SQLSTATE:
                 raise ProblemError(
                     "key_in_use",
                     "a request with the same key is under way",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import platform
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -16,14 +18,20 @@ from starlette.responses import JSONResponse, Response
 from stepwell import __version__, errors
 from stepwell.api.caller import Caller
 from stepwell.api.resource import Resource
+from stepwell.api.serving import Serving
 from stepwell.api.ui import UI_DIST
 from stepwell.config import Settings
 from stepwell.store.calls.mode import Mode
+from stepwell.store.connection.borrowed import Asking, Borrowed
+from stepwell.store.connection.pool import checked_out
 from stepwell.store.health import readings as store
-from stepwell.store.health.examine import Finding, Level, examine, unreachable, worded
+from stepwell.store.health.examine import CHECKS, Finding, Level, Subject, connecting, examine_on, worded
 
 # All requests within this time get the same reading, so that many open pages cost no more than one.
 SHARED_SECONDS = 2.0
+# How often the checks are made that open connections, and how long the first request waits for them.
+WATCH_SECONDS = 60.0
+WATCHED_SECONDS = 10.0
 
 router = Resource("health")
 probes = APIRouter(include_in_schema=False)
@@ -77,6 +85,7 @@ class Health(BaseModel):
         description="development: one person acts where nobody is bound, and the engine grants cancels"
     )
     person: str | None = Field(description="who acts in development mode where nobody is bound")
+    is_demo: bool = Field(description="people and runs are made up; `stepwell demo off` turns the demo off")
     database: DatabaseFacts | None
     schema_: SchemaFacts | None = Field(alias="schema")
     counts: list[Count]
@@ -84,34 +93,63 @@ class Health(BaseModel):
 
 
 class HealthReader:
-    """Reads at most once in `SHARED_SECONDS`; all requests in between get the same answer."""
+    """Reads at most once in `SHARED_SECONDS`; all requests in between get the same answer.
 
-    def __init__(self, settings: Settings, conninfo: str) -> None:
+    A request reads by a connection of the pool. Checks that open connections are made by `watching`, in the
+    background.
+    """
+
+    def __init__(self, settings: Settings, serving: Serving) -> None:
         self.settings = settings
-        self.conninfo = conninfo
         self.started_at = datetime.now(UTC)
+        self._serving = serving
         self._lock = asyncio.Lock()
         self._last: tuple[float, Health] | None = None
+        self._watched: list[Finding] = []
+        self._was_watched = asyncio.Event()
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        task = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _watch(self) -> None:
+        while True:
+            self._watched = await to_thread.run_sync(
+                connecting, self.settings, self._serving.conninfo, abandon_on_cancel=True
+            )
+            self._was_watched.set()
+            await asyncio.sleep(WATCH_SECONDS)
+
+    async def schema(self) -> store.SchemaHealth:
+        async with checked_out(self._serving.pool) as connection:
+            return await to_thread.run_sync(store.read_schema, Borrowed(connection))
 
     async def read(self) -> Health:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(WATCHED_SECONDS):
+                await self._was_watched.wait()
         async with self._lock:
             if self._last is None or time.monotonic() - self._last[0] > SHARED_SECONDS:
-                self._last = (time.monotonic(), await to_thread.run_sync(self._read))
+                async with checked_out(self._serving.pool) as connection:
+                    found = await to_thread.run_sync(self._read, Borrowed(connection))
+                self._last = (time.monotonic(), found)
             return self._last[1]
 
-    def _read(self) -> Health:
-        database: store.DatabaseHealth | None = None
-        schema: store.SchemaHealth | None = None
+    def _read(self, connection: Asking) -> Health:
         mode: Mode | None = None
-        try:
-            database = store.read_database(self.conninfo)
-            findings = list(examine(self.settings, self.conninfo))
-            schema = store.read_schema(self.conninfo)
-            if schema.is_current:
-                mode = store.read_mode(self.conninfo)
-        except errors.StepwellError as error:
-            findings = [unreachable(error)]
-        findings.append(_ui())
+        subject = Subject(self.settings, self._serving.conninfo, connection)
+        database = store.read_database(connection)
+        findings = list(examine_on(subject, CHECKS))
+        schema = store.read_schema(connection)
+        if schema.is_current:
+            mode = store.read_mode(connection)
+        findings += [*self._watched, _ui()]
         checks = [_check(finding) for finding in findings]
         return Health(
             status=_worst(checks),
@@ -121,8 +159,9 @@ class HealthReader:
             server_started_at=self.started_at,
             mode=None if mode is None else mode.mode,
             person=None if mode is None else mode.person,
-            database=None if database is None else self._facts(database),
-            schema=None if schema is None else _schema_facts(schema),
+            is_demo=schema.is_current and store.read_is_demo(connection),
+            database=self._facts(database),
+            schema=_schema_facts(schema),
             counts=[],
             checks=checks,
         )
@@ -199,7 +238,7 @@ async def process_is_alive() -> Response:
 @probes.get("/readyz")
 async def can_take_requests(request: Request) -> Response:
     """For a load balancer: the database answers and has the schema of this release."""
-    found = await to_thread.run_sync(store.read_schema, _reader(request).conninfo)
+    found = await _reader(request).schema()
     if not found.is_current:
         raise errors.SchemaError(f"the schema is {found.state}", hint=found.problem)
     return JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})

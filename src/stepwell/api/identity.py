@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -19,6 +21,10 @@ from stepwell.api.problems import ProblemError
 COOKIE: Final = "stepwell_session"
 CSRF_HEADER: Final = "X-CSRF-Token"
 TOKEN_LENGTH_LIMIT = 200
+# A browser keeps one session for each tenant that its person has signed in to.
+TENANTS_LIMIT = 8
+_TENANT_PREFIX: Final = "stepwell_in."
+_TENANT_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,21 @@ def check_origin(request: Request) -> None:
 def csrf_token(session: str) -> str:
     """What a page of ours sends with each write: only who reads the answers of this server knows it."""
     return hmac.new(session.encode(), b"stepwell csrf", hashlib.sha256).hexdigest()
+
+
+def tenant_cookie(tenant: str) -> str:
+    return f"{_TENANT_PREFIX}{tenant}"
+
+
+def tenant_sessions(cookies: Mapping[str, str]) -> dict[str, str]:
+    """Tenant → the session that the browser has there. A name here proves nothing: the token is checked."""
+    return {
+        name: token
+        for cookie, token in cookies.items()
+        if cookie.startswith(_TENANT_PREFIX)
+        and _TENANT_NAME.fullmatch(name := cookie.removeprefix(_TENANT_PREFIX))
+        and _is_token(token)
+    }
 
 
 def _check_csrf(request: Request, session: str) -> None:

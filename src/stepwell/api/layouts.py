@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse
 
 from stepwell.api.caller import Caller
 from stepwell.api.resource import Resource
+from stepwell.api.run_shapes import LayoutScope, LayoutSteps
 from stepwell.errors import NotFound
 from stepwell.layout import LAYOUT_VERSION
 from stepwell.layout.document import draw
@@ -24,16 +25,19 @@ router = Resource("layouts")
 
 
 class Layout(BaseModel):
-    """A drawing. Steps are columns; lanes, boxes and lines are lists in the order that docs/live.md tells."""
+    """A drawing. Lanes, boxes and lines are lists in the order that docs/live.md tells."""
 
     hash: str
     graph_hash: str
     version: int
     lanes_by: LanesBy
-    box: list[int] = Field(description="width and height of every box", examples=[[128, 40]])
-    steps: dict[str, list[Any]]
-    conditionals: dict[str, list[list[Any]]]
-    scopes: list[dict[str, Any]]
+    box: tuple[int, int] = Field(description="width and height of every box", examples=[(128, 40)])
+    steps: LayoutSteps
+    conditionals: dict[str, list[tuple[int, str]]] = Field(description="branches: number and label")
+    fans: dict[str, Literal["and", "or"]] = Field(
+        description="steps that several follow: all of them begin, or those of one branch"
+    )
+    scopes: list[LayoutScope]
 
 
 @router.read("/layouts/{layout_hash}", summary="A drawing, by its hash", response_model=Layout)
@@ -43,7 +47,7 @@ async def layout_by_hash(
     found = await caller.perform(drawings.by_hash(caller.tenant_id, layout_hash))
     if found is None:
         raise NotFound(
-            "no drawing has this hash", hint="ask for the layout of the version", field="path.layout_hash"
+            "no layout has this hash", hint="ask for the layout of the version", field="path.layout_hash"
         )
     return JSONResponse({"hash": layout_hash, **found}, headers=FOR_EVER)
 

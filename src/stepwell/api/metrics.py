@@ -17,7 +17,6 @@ from stepwell.store.calls.metrics import Figure
 router = Resource("metrics")
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_POOL = {"connections": "pool_size", "available": "pool_available", "waiting": "requests_waiting"}
 MEANINGS = {
     "queue_depth": "Units that workers can claim now",
     "queue_oldest_seconds": "How long the oldest of them has waited",

@@ -41,7 +41,9 @@ def check_body(body: bytes) -> None:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise InvalidInput(f"the body contains {name}, which is no JSON", hint="send a number", field="body")
+    raise InvalidInput(
+        f"the body contains {name}, which JSON does not have", hint="send a number", field="body"
+    )
 
 
 def _check(value: Any, place: str) -> None:

@@ -44,9 +44,13 @@ def page_of(
     found: Sequence[V], limit: int, view: Callable[[V], T], key: Callable[[V], Sequence[Any]], name: str
 ) -> Page[T]:
     """The page of a list that was read with one row more than `limit`; `name` is that of the list."""
-    shown = found[:limit]
-    more = cursor(name, key(shown[-1])) if len(found) > limit else None
-    return Page(items=[view(one) for one in shown], next=more)
+    more = next_of(found, limit, key, name)
+    return Page(items=[view(one) for one in found[:limit]], next=more)
+
+
+def next_of(found: Sequence[V], limit: int, key: Callable[[V], Sequence[Any]], name: str) -> str | None:
+    """The cursor of the next page; None if this one is the last."""
+    return cursor(name, key(found[limit - 1])) if len(found) > limit else None
 
 
 def cursor(name: str, key: Sequence[Any]) -> str:

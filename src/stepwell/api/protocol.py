@@ -15,6 +15,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 # From the connection, or the first byte of a later request, to the end of the headers; then to the last byte.
 HEADERS_SECONDS: Final = 10.0
 BODY_SECONDS: Final = 60.0
+# A connection takes so many bytes that its client has not read; then what sends them waits.
+UNSENT_BYTES_LIMIT: Final = 16 * 1024
+# So long a client may read nothing while something waits for it.
+UNREAD_SECONDS = 30.0
 # So many connections may be sending headers; a further one ends the oldest of them.
 UNFINISHED_LIMIT: Final = 500
 
@@ -28,9 +32,11 @@ class BoundedProtocol(H11Protocol):
         super().__init__(*given, **named)
         self._deadline: asyncio.TimerHandle | None = None
         self._awaited: str | None = None
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=UNSENT_BYTES_LIMIT)
         self._await("headers", HEADERS_SECONDS)
         self._unfinished[self] = None
         if len(self._unfinished) > UNFINISHED_LIMIT:
@@ -50,8 +56,23 @@ class BoundedProtocol(H11Protocol):
         else:
             self._await(None, 0)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        # What sends waits from now on, and would wait for ever for a client that does not read.
+        self._unread = self.loop.call_later(UNREAD_SECONDS, self.cut)
+
+    def resume_writing(self) -> None:
+        self._reads_again()
+        super().resume_writing()
+
+    def _reads_again(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._unfinished.pop(self, None)
+        self._reads_again()
         self._await(None, 0)
         super().connection_lost(exc)
 

@@ -75,6 +75,16 @@ class CallRoute(APIRoute):
         return conducted
 
 
+def verbs_of(routers: Iterable[APIRouter]) -> dict[str, str | None]:
+    """Name of an operation → the verb that it needs; None: no verb, only a caller."""
+    return {
+        str(route.operation_id): route.terms.verb
+        for router in routers
+        for route in router.routes
+        if isinstance(route, CallRoute)
+    }
+
+
 class Resource(APIRouter):
     """The routes of one resource. `verb=None`: everybody who is signed in may call it."""
 

@@ -5,16 +5,18 @@ What changes a run that exists stands in `run_control`.
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, Field
+from starlette.responses import Response
 
 from stepwell.api.caller import BoundCaller, Caller, Number, RunNumber
-from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
+from stepwell.api.pages import Cursor, Limit, Page, next_of, page_of, seek
 from stepwell.api.resource import Resource
-from stepwell.api.shown import Id, Shown
+from stepwell.api.shown import Id, Shown, as_json
 from stepwell.errors import InvalidInput, NotFound
 from stepwell.store.calls import events, past, run_list, views
 from stepwell.store.calls import runs as calls
@@ -205,9 +207,7 @@ async def start_runs(start: BatchStart, caller: Caller) -> list[StartedRun]:
     return [StartedRun.model_validate(one) for one in found]
 
 
-@router.read("/runs", summary="Runs, the newest first", problems=())
-async def list_runs(
-    caller: Caller,
+def _filter(
     workflow: Annotated[str | None, Query(max_length=200)] = None,
     state: Annotated[RunState | None, Query()] = None,
     colour: Annotated[Colour | None, Query(description="colour of the roll-up")] = None,
@@ -219,24 +219,36 @@ async def list_runs(
     label: Annotated[
         list[Label] | None, Query(max_length=16, description="key:value; the run has all of them")
     ] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> Page[RunView]:
-    only = RunFilter(
+) -> RunFilter:
+    return RunFilter(
         workflow=workflow, state=state, colour=colour, key=key, source=source, parent=parent,
         started_after=started_after, started_before=started_before,
         labels=dict(one.split(":", 1) for one in label or ()),
     )  # fmt: skip
+
+
+Filter = Annotated[RunFilter, Depends(_filter)]
+
+
+@router.read("/runs", summary="Runs, the newest first", problems=(), response_model=Page[RunView])
+async def list_runs(caller: Caller, only: Filter, limit: Limit = 50, cursor: Cursor = None) -> Response:
     after = seek(cursor, "runs", int)
     found = await caller.perform(
-        run_list.runs(caller.tenant_id, after=None if after is None else after[0], limit=limit + 1, **only)
+        run_list.run_texts(
+            caller.tenant_id, after=None if after is None else after[0], limit=limit + 1, **only
+        )
     )
-    return page_of(found, limit, RunView.model_validate, lambda run: [run.run_id], "runs")
+    shown = found[:limit]
+    more = next_of(found, limit, lambda run: [run.run_id], "runs")
+    return as_json(f'{{"items":[{",".join(run.text for run in shown)}],"next":{json.dumps(more)}}}')
 
 
-@router.read("/runs/{run_id}", summary="One run")
-async def show_run(run_id: RunNumber, caller: Caller) -> RunView:
-    return RunView.model_validate(await _run(caller, run_id))
+@router.read("/runs/{run_id}", summary="One run", response_model=RunView)
+async def show_run(run_id: RunNumber, caller: Caller) -> Response:
+    found = await caller.perform(run_list.run_text(caller.tenant_id, run_id))
+    if found is None:
+        raise _missing(run_id)
+    return as_json(found.text)
 
 
 @router.read("/runs/{run_id}/result", summary="State and result of a run")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import os
 import resource
 import socket
 from dataclasses import dataclass
@@ -41,8 +42,12 @@ def serve(
     conninfo: str,
     slack_conninfo: str | None = None,
     certificate: Certificate | None = None,
+    ready_handle: int | None = None,
 ) -> None:
-    """Run until SIGINT or SIGTERM. On loopback it accepts only the host names of loopback."""
+    """Run until SIGINT or SIGTERM. On loopback it accepts only the host names of loopback.
+
+    A byte is written to `ready_handle` when the first request can be answered.
+    """
     # psycopg warns when a pipeline ends with an error; the error itself is raised and becomes a problem.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     app = create_app(
@@ -67,15 +72,21 @@ def serve(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         limit_concurrency=CONNECTIONS_LIMIT,
     )
-    _Server(config, app.state.serving).run(sockets=[listener])
+    _Server(config, app.state.serving, ready_handle).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     """Ends the open streams first when it stops; their pages connect again."""
 
-    def __init__(self, config: uvicorn.Config, serving: Serving) -> None:
+    def __init__(self, config: uvicorn.Config, serving: Serving, ready_handle: int | None) -> None:
         super().__init__(config)
         self._serving = serving
+        self._ready_handle = ready_handle
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and self._ready_handle is not None:
+            os.write(self._ready_handle, b".")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._serving.hub.stop()

@@ -11,16 +11,25 @@ from pydantic import BaseModel, Field, SecretStr
 from stepwell.api import catalogue, odd_text
 from stepwell.api.caller import NUMBER_LIMIT, Caller
 from stepwell.api.conduct import refuse_too_many
-from stepwell.api.identity import COOKIE, check_origin, csrf_token
+from stepwell.api.identity import (
+    COOKIE,
+    TENANTS_LIMIT,
+    check_origin,
+    csrf_token,
+    identify,
+    tenant_cookie,
+    tenant_sessions,
+)
 from stepwell.api.pages import Limit, Page
 from stepwell.api.passwords import LENGTH_MAX, LENGTH_MIN
 from stepwell.api.problems import ProblemError
 from stepwell.api.resource import Resource
 from stepwell.api.serving import Serving, serving_of
 from stepwell.errors import PermissionDenied
-from stepwell.store.calls import principals
+from stepwell.store.calls import principals, requests
 from stepwell.store.calls import sign_in as calls
 from stepwell.store.calls.sign_in import Session, SignedIn
+from stepwell.store.connection.bound import BoundTransaction
 
 router = Resource("session")
 # Whoever signs in has no token yet.
@@ -75,8 +84,18 @@ class AccountView(BaseModel):
     roles: list[str] = Field(examples=[["admin"]])
     verbs: list[str] = Field(description="what roles and token allow", examples=[["read", "run.start"]])
     session_id: str | None = Field(description="null for the token of a program")
+    operations: list[str] = Field(
+        description="the operations of this document that roles and token allow", examples=[["list_runs"]]
+    )
+    tenants: list[str] = Field(
+        description="the tenants whose session this browser has, for PUT /session", examples=[["default"]]
+    )
     ends_at: datetime | None = Field(description="when the session ends if nobody uses it")
     csrf_token: str | None = Field(description="null for the token of a program")
+
+
+class TenantChoice(BaseModel):
+    tenant: str = Field(min_length=1, max_length=63, examples=["default"])
 
 
 class SessionView(BaseModel):
@@ -118,10 +137,17 @@ async def use_link(request: Request, response: Response, given: LinkUse) -> Ente
 
 
 @router.read("/session", verb=None, summary="Who calls, and what it may do", problems=())
-async def read_session(request: Request, caller: Caller) -> AccountView:
+async def read_session(request: Request, response: Response, caller: Caller) -> AccountView:
     found = await caller.perform(calls.account())
     is_session = found.token_kind == "session"
     cookie = request.cookies.get(COOKIE)
+    is_page = bool(is_session and cookie and caller.is_browser)
+    tenants = tenant_sessions(request.cookies)
+    has_room = found.tenant in tenants or len(tenants) < TENANTS_LIMIT
+    if is_page and cookie and tenants.get(found.tenant) != cookie and has_room:
+        # Kept beside the session, so that the person returns to this tenant without a password.
+        _set(request, response, tenant_cookie(found.tenant), cookie)
+        tenants[found.tenant] = cookie
     return AccountView(
         name=found.name,
         kind=found.kind,
@@ -129,17 +155,40 @@ async def read_session(request: Request, caller: Caller) -> AccountView:
         tenant=found.tenant,
         roles=found.roles,
         verbs=found.verbs,
+        operations=sorted(
+            name for name, verb in request.app.state.verbs.items() if verb is None or verb in found.verbs
+        ),
+        tenants=sorted(tenants) if is_page else [found.tenant],
         session_id=str(found.token_id) if is_session else None,
         ends_at=found.ends_at,
-        csrf_token=csrf_token(cookie) if is_session and cookie and caller.is_browser else None,
+        csrf_token=csrf_token(cookie) if is_page and cookie else None,
     )
+
+
+@doors.put(
+    "/session", summary="Go to another tenant with its session", operation_id="switch_tenant", status_code=204
+)
+async def switch_tenant(request: Request, response: Response, given: TenantChoice) -> None:
+    """The browser must have a session of that tenant. The next call checks what it may do."""
+    await _stranger(request)
+    token = tenant_sessions(request.cookies).get(given.tenant)
+    if token is None:
+        raise ProblemError(
+            "sign_in_refused",
+            f"this browser has no session of {given.tenant}",
+            hint="sign in",
+            field="body.tenant",
+        )
+    _set(request, response, COOKIE, token)
 
 
 @router.write("/session", verb=None, method="DELETE", status=204, summary="Sign out", problems=())
 async def sign_out(request: Request, response: Response, caller: Caller) -> None:
     """Ends the session of this request. The token of a program stays."""
+    account = await caller.perform(calls.account())
     await caller.perform(calls.sign_out())
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="lax", secure=_is_secure(request))
+    for name in (COOKIE, tenant_cookie(account.tenant)):
+        response.delete_cookie(name, path="/", httponly=True, samesite="lax", secure=_is_secure(request))
 
 
 @router.write(
@@ -151,7 +200,10 @@ async def change_password(
 ) -> None:
     """Needs the old password. All other sessions of the person end."""
     serving = serving_of(request)
-    account = await caller.perform(calls.account())
+    # A transaction of its own, which ends before the password is checked: one connection at a time.
+    opening = requests.open_request(requests.Opening(identify(request).token, None))
+    async with BoundTransaction(serving.pool, opening) as reading:
+        account = await reading.perform(calls.account())
     old = Credentials(name=caller.name, password=given.old_password, tenant=account.tenant)
     checked = await _by_password(request, serving, old)
     assert checked.token_id is not None
@@ -223,16 +275,15 @@ def _enter(request: Request, response: Response, found: SignedIn) -> Entered:
     assert found.token is not None
     assert found.name is not None
     assert found.expires_at is not None
-    response.set_cookie(
-        COOKIE,
-        found.token,
-        max_age=int((found.expires_at - found.now_at).total_seconds()),
-        path="/",
-        httponly=True,
-        samesite="lax",
-        secure=_is_secure(request),
-    )
+    _set(request, response, COOKIE, found.token, int((found.expires_at - found.now_at).total_seconds()))
     return Entered(name=found.name, expires_at=found.expires_at, csrf_token=csrf_token(found.token))
+
+
+def _set(request: Request, response: Response, name: str, token: str, seconds: int | None = None) -> None:
+    """Without `seconds` the browser forgets it when it is closed; the session itself ends on the server."""
+    response.set_cookie(
+        name, token, max_age=seconds, path="/", httponly=True, samesite="lax", secure=_is_secure(request)
+    )
 
 
 def _is_secure(request: Request) -> bool:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from starlette.responses import Response
 
 
 def _as_text(value: object) -> object:
@@ -27,6 +28,11 @@ class Shown(BaseModel):
     """A value of the store; `Shown.model_validate(value)` reads its fields by name."""
 
     model_config = ConfigDict(from_attributes=True)
+
+
+def as_json(text: str) -> Response:
+    """JSON that the database wrote, as it is."""
+    return Response(text, media_type="application/json")
 
 
 class Changed(BaseModel):

@@ -10,6 +10,8 @@ from starlette.responses import Response
 
 from stepwell.api.caller import Caller, RunNumber
 from stepwell.api.resource import Resource
+from stepwell.api.run_shapes import Density, Snapshot, StepBody, Timeline
+from stepwell.api.shown import as_json
 from stepwell.layout import LAYOUT_VERSION
 from stepwell.layout.lanes import LanesBy
 from stepwell.layout.time_scale import fold
@@ -20,7 +22,8 @@ Parts = Annotated[
     str,
     Query(
         max_length=200,
-        description="parts with commas: why, inputs, outputs, attempts, receipts, tasks, content, events",
+        description="parts with commas: why, actions, inputs, outputs, attempts, receipts, tasks, content,"
+        " events",
     ),
 ]
 
@@ -30,7 +33,7 @@ router = Resource("live")
 @router.read(
     "/runs/{run_id}/snapshot",
     summary="A run in one answer, now or in the past",
-    response_model=dict[str, Any],
+    response_model=Snapshot,
 )
 async def run_snapshot(
     run_id: RunNumber,
@@ -45,46 +48,48 @@ async def run_snapshot(
         call = live.snapshot(caller.tenant_id, run_id, lanes, LAYOUT_VERSION)
     else:
         call = live.snapshot_at(caller.tenant_id, run_id, past.read_point(at))
-    return _json(await caller.perform(call))
+    return as_json(await caller.perform(call))
 
 
 @router.read(
     "/runs/{run_id}/steps/{no}",
     summary="One step with the parts that are asked for",
-    response_model=dict[str, Any],
+    response_model=StepBody,
 )
 async def step_body(
     run_id: RunNumber,
     no: StepNumber,
     caller: Caller,
-    include: Parts = "why,attempts,tasks",
+    include: Parts = "why,actions,attempts,tasks",
     events_before: Annotated[
         int | None, Query(ge=1, le=2**63 - 1, description="`next` of the page before")
     ] = None,
 ) -> Response:
     parts = [part.strip() for part in include.split(",") if part.strip()]
-    return _json(await caller.perform(run_time.step_body(caller.tenant_id, run_id, no, parts, events_before)))
+    return as_json(
+        await caller.perform(run_time.step_body(caller.tenant_id, run_id, no, parts, events_before))
+    )
 
 
 @router.read(
     "/runs/{run_id}/density",
     summary="Events of a run over its time, and marks",
-    response_model=dict[str, Any],
+    response_model=Density,
 )
 async def run_density(
     run_id: RunNumber, caller: Caller, buckets: Annotated[int, Query(ge=1, le=1_000)] = 120
 ) -> Response:
-    return _json(await caller.perform(run_time.density(caller.tenant_id, run_id, buckets)))
+    return as_json(await caller.perform(run_time.density(caller.tenant_id, run_id, buckets)))
 
 
 @router.read(
     "/runs/{run_id}/timeline",
     summary="What each step did when, on a folded scale",
-    response_model=dict[str, Any],
+    response_model=Timeline,
 )
 async def run_timeline(run_id: RunNumber, caller: Caller) -> Response:
     found = await caller.perform(run_time.segments(caller.tenant_id, run_id))
-    return _json(json.dumps(_with_scale(found), separators=(",", ":")))
+    return as_json(json.dumps(_with_scale(found), separators=(",", ":")))
 
 
 def _with_scale(found: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +102,3 @@ def _with_scale(found: dict[str, Any]) -> dict[str, Any]:
     worked = sum(to - start for kind, start, to in rows if kind == working)
     standing = sum(to - start for kind, start, to in rows if kind != working)
     return {**found, "scale": parts, "drawn_ms": parts[-1][3], "worked_ms": worked, "standing_ms": standing}
-
-
-def _json(text: str) -> Response:
-    return Response(text, media_type="application/json")

@@ -81,6 +81,6 @@ def _topics(text: str) -> Topics:
             )
     if not 1 <= len(names) <= TOPICS_LIMIT:
         raise InvalidInput(
-            f"{len(names)} topics", hint=f"1 to {TOPICS_LIMIT} are accepted", field="query.topics"
+            f"{len(names)} topics are given", hint=f"1 to {TOPICS_LIMIT} are accepted", field="query.topics"
         )
     return Topics(names)

@@ -32,10 +32,13 @@ TICK_SECONDS = 0.2
 RIGHTS_SECONDS = 5.0
 WORKERS_SECONDS = 2.0
 # A stream that is so far behind is closed; it continues from its last position.
-MESSAGES_LIMIT = 256
-BYTES_LIMIT = 2_000_000
-# Events in one message; more are sent in several.
-MESSAGE_EVENTS = 500
+MESSAGES_LIMIT = 1_000
+BYTES_LIMIT = 4_000_000
+# Events in one message; more are sent in several. All streams share the bytes of a message; what each has of
+# its own is what its connection has taken and not sent, so messages are small.
+MESSAGE_EVENTS = 100
+# So many answers to streams that begin are kept for others that begin at the same position.
+CAUGHT_UP_LIMIT = 4
 STREAMS_LIMIT = 4_000
 STREAMS_PER_CALLER = 64
 
@@ -93,40 +96,63 @@ def asked_by(topics: Iterable[Topics]) -> Asked:
     return Asked(runs, sorted(types), "inbox" in names)
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Bytes that all streams with the same topics share, and the position after them."""
+
+    data: bytes
+    position: str | None = None
+
+
 @dataclass(eq=False)
 class Subscriber:
     """One open stream: its messages that are not sent yet."""
 
     token: str
     topics: Topics
-    # Everything up to here is sent or waits in `messages`.
+    # Everything up to here is sent or waits.
     position: str
-    messages: deque[bytes] = field(default_factory=deque)
+    # Everything up to here is sent.
+    sent: str
+    # What happened before the stream began; how much that is has a limit of its own (limits.events_behind).
+    first: deque[Message] = field(default_factory=deque)
+    messages: deque[Message] = field(default_factory=deque)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     waiting_bytes: int = 0
     # Why the stream ends; None while it is open.
     end: str | None = None
 
-    def put(self, message: bytes) -> None:
+    @property
+    def waits(self) -> bool:
+        return bool(self.first or self.messages)
+
+    def put(self, message: Message) -> None:
         if self.end is not None:
             return
         self.messages.append(message)
-        self.waiting_bytes += len(message)
+        self.waiting_bytes += len(message.data)
         if len(self.messages) > MESSAGES_LIMIT or self.waiting_bytes > BYTES_LIMIT:
             self.close("slow_reader")
         self.changed.set()
 
     def take(self) -> bytes:
-        """All that waits, at once."""
-        found = b"".join(self.messages)
-        self.messages.clear()
-        self.waiting_bytes = 0
-        self.changed.clear()
-        return found
+        """The next message."""
+        if self.first:
+            found = self.first.popleft()
+        else:
+            found = self.messages.popleft()
+            self.waiting_bytes -= len(found.data)
+        if found.position is not None:
+            self.sent = found.position
+        return found.data
 
     def close(self, reason: str) -> None:
+        """End the stream. What waits is not sent; the stream can continue after what was sent."""
         if self.end is None:
             self.end = reason
+            if not self.waits:
+                self.sent = self.position
+            self.first.clear()
             self.messages.clear()
             self.waiting_bytes = 0
         self.changed.set()
@@ -145,6 +171,8 @@ class Feed:
         self.joining = 0
         # Set when the last stream has left.
         self.left = asyncio.Event()
+        self._catching = asyncio.Lock()
+        self._caught_up: dict[tuple[Topics, str, str], Sequence[Message]] = {}
         self._told: WeakKeyDictionary[Subscriber, tuple[int, int, int]] = WeakKeyDictionary()
 
     @property
@@ -167,7 +195,7 @@ class Feed:
                 await self._read(token)
             reached = self._position
             # No await between this position and the registration: the next read is for this stream too.
-            subscriber = Subscriber(token, topics, reached)
+            subscriber = Subscriber(token, topics, reached, after or reached)
             self.subscribers.add(subscriber)
         try:
             await self._catch_up(subscriber, after, reached)
@@ -178,15 +206,28 @@ class Feed:
 
     async def _catch_up(self, subscriber: Subscriber, after: str | None, reached: str) -> None:
         """Puts what is missing before the messages that have come meanwhile."""
-        first = [format_sse_event(event="open", retry=2_000, data_str=_text(
-            {"position": after or reached, "topics": list(subscriber.topics.names)}))]  # fmt: skip
+        opening = format_sse_event(event="open", retry=2_000, data_str=_text(
+            {"position": after or reached, "topics": list(subscriber.topics.names)}))  # fmt: skip
+        missed: Sequence[Message] = ()
         if after is not None and after != reached:
-            found, runs = await self._fetch(after, subscriber.topics.asked(), subscriber.token, reached)
-            first += (
-                [_reset(reached)] if found.is_behind else _messages(subscriber.topics, found, after, runs)
-            )
-        subscriber.messages.extendleft(reversed(first))
+            missed = await self._missed(subscriber, after, reached)
+        if subscriber.end is None:
+            subscriber.first.extend([Message(opening), *missed])
         subscriber.changed.set()
+
+    async def _missed(self, subscriber: Subscriber, after: str, reached: str) -> Sequence[Message]:
+        """What happened between two positions. Streams that begin together share it: they are often many."""
+        key = subscriber.topics, after, reached
+        async with self._catching:
+            if key not in self._caught_up:
+                found, runs = await self._fetch(after, subscriber.topics.asked(), subscriber.token, reached)
+                topics = subscriber.topics
+                self._caught_up[key] = (
+                    [_reset(reached)] if found.is_behind else _messages(topics, found, after, runs)
+                )
+            while len(self._caught_up) > CAUGHT_UP_LIMIT:
+                del self._caught_up[next(iter(self._caught_up))]
+            return self._caught_up[key]
 
     async def tick(self) -> None:
         async with self._reading:
@@ -209,7 +250,7 @@ class Feed:
             return
         if any(event.event_type in RIGHTS_TYPES for event in found.events):
             await self.check_rights()
-        written: dict[Topics, list[bytes]] = {}
+        written: dict[Topics, list[Message]] = {}
         for one in subscribers:
             if one.topics not in written:
                 written[one.topics] = _messages(one.topics, found, before, runs)
@@ -246,8 +287,8 @@ class Feed:
         if not watching:
             return
         counts = await self._perform(live.worker_counts(), watching[0].token)
-        message = format_sse_event(event="workers", data_str=_text(
-            dict(zip(("open", "idle", "slots"), counts, strict=True))))  # fmt: skip
+        message = Message(format_sse_event(event="workers", data_str=_text(
+            dict(zip(("open", "idle", "slots"), counts, strict=True)))))  # fmt: skip
         for one in watching:
             if self._told.get(one) != counts:
                 self._told[one] = counts
@@ -268,7 +309,7 @@ class Feed:
             yield bound
 
 
-def _messages(topics: Topics, found: NewEvents, before: str, runs: dict[int, Any]) -> list[bytes]:
+def _messages(topics: Topics, found: NewEvents, before: str, runs: dict[int, Any]) -> list[Message]:
     """What streams with these topics get. The last message has the position of the whole page."""
     shown = [(event, names) for event in found.events if (names := topics.of(event))]
     base = before.partition(";")[0]
@@ -293,7 +334,7 @@ def _changed_units(events: Iterable[LiveEvent], run_ids: frozenset[int]) -> dict
 
 def _message(
     position: str, part: Sequence[tuple[LiveEvent, list[str]]], topics: Topics, runs: dict[str, Any]
-) -> bytes:
+) -> Message:
     by_topic: dict[str, list[int]] = {name: [] for name in topics.names if name != "workers"}
     for at, (_, names) in enumerate(part):
         for name in names:
@@ -305,7 +346,7 @@ def _message(
         "topics": by_topic,
         "runs": runs,
     }
-    return format_sse_event(event="changes", id=position, data_str=_text(data))
+    return Message(format_sse_event(event="changes", id=position, data_str=_text(data)), position)
 
 
 def _row(event: LiveEvent) -> list[Any]:
@@ -315,9 +356,9 @@ def _row(event: LiveEvent) -> list[Any]:
     ]  # fmt: skip
 
 
-def _reset(position: str) -> bytes:
+def _reset(position: str) -> Message:
     data = {"position": position, "reason": "too_far_behind"}
-    return format_sse_event(event="reset", id=position, data_str=_text(data))
+    return Message(format_sse_event(event="reset", id=position, data_str=_text(data)), position)
 
 
 def ended(position: str, reason: str) -> bytes:

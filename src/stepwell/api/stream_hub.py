@@ -68,10 +68,10 @@ class Hub:
                 yield ended(after or "", "not_now")
                 return
             while True:
-                if subscriber.messages:
+                if subscriber.waits:
                     yield subscriber.take()
                 elif subscriber.end is not None:
-                    yield ended(subscriber.position, subscriber.end)
+                    yield ended(subscriber.sent, subscriber.end)
                     return
                 elif not await _changes(subscriber):
                     yield _BEAT

@@ -303,10 +303,15 @@ class AuditReader:
             for unit_id, tx, event_id, state_tx, state_event_id, *more in rows
         ]
 
-    def kept_since(self) -> str:
-        """Retention keeps every run, job, approval and receipt whose last event is not older than this."""
-        rows = self.support("audit_kept_since")
-        return str(rows[0][0])
+    def told(self, *event_types: str) -> list[tuple[Position, str, str, str | None, Any]]:
+        """Position, type, time, actor and payload of the events of no run that have one of these types."""
+        rows = self.rows(
+            f"select e.tx::text::bigint, e.event_id, e.event_type, {moment_text('e.at')}, e.actor, e.payload"
+            " from stepwell.event_log as e where e.tenant_id = %s and e.run_id = 0"
+            " and e.event_type = any (%s) order by e.event_id",
+            self.tenant_id, list(event_types),
+        )  # fmt: skip
+        return [((tx, event_id), *more) for tx, event_id, *more in rows]
 
     def unknown(self, archived: Archived, limit: int) -> list[tuple[str, int]]:
         """Kind and unit of rows beside the log whose unit has no event; not those of archived months."""

@@ -99,6 +99,11 @@ def snapshot(tenant: int, run_id: int, lanes_by: str, layout_version: int) -> Ca
     )
 
 
+def actions(tenant: int, unit_id: int, actor: str) -> Call[list[dict[str, Any]]]:
+    """The calls on a unit, and whether this actor may make each now."""
+    return Call("select stepwell.fn_actions_read(%s, %s, %s)", (tenant, unit_id, actor), value)
+
+
 def snapshot_at(tenant: int, run_id: int, point: int | datetime) -> Call[Any]:
     event_id, moment = (point, None) if isinstance(point, int) else (None, point)
     return Call(

@@ -31,3 +31,18 @@ def read() -> Call[Mode]:
 def leave_development(actor: str) -> Call[bool]:
     """False if the database was not in development mode."""
     return Call("select stepwell.fn_development_leave(%s)", (actor,), value)
+
+
+def is_demo() -> Call[bool]:
+    """True while the database is a demo that is played."""
+    return Call("select d.since from stepwell.fn_demo_read() as d", (), bool)
+
+
+def begin_demo(tenant: int) -> Call[bool]:
+    """Say that this empty database is a demo. False if it is one already, or was one."""
+    return Call("select stepwell.fn_demo_begin(%s)", (tenant,), value)
+
+
+def leave_demo(actor: str) -> Call[bool]:
+    """False if the database is no demo."""
+    return Call("select stepwell.fn_demo_leave(%s)", (actor,), value)

@@ -273,15 +273,15 @@ def withdraw_approval(tenant: int, approval_id: int, actor: str, reason: str | N
 
 
 def approvals(
-    tenant: int, state: str | None, limit: int, *, after: int | None = None
+    tenant: int, state: str | None, limit: int, *, after: int | None = None, subject: int | None = None
 ) -> Call[list[Approval]]:
-    """The newest first; `after` is the number of the last one of the page before."""
+    """The newest first; `after` is the number of the last one of the page before, `subject` a unit."""
     return Call(
         f"select {_APPROVAL} from stepwell.v_approval as a"
         " where a.tenant_id = %s and (%s::text is null or a.state_code = %s)"
-        " and (%s::bigint is null or a.approval_id < %s)"
+        " and (%s::bigint is null or a.approval_id < %s) and (%s::bigint is null or a.subject_unit_id = %s)"
         " order by a.approval_id desc limit %s",
-        (tenant, state, state, after, after, limit),
+        (tenant, state, state, after, after, subject, subject, limit),
         lambda rows: [Approval(*row) for row in rows],
     )
 

@@ -1,6 +1,6 @@
 """Control the clock of a test database: receives times, returns what is active, due, or open for people.
 
-Only `stepwell.testing` uses this module, on databases that a test creates for itself.
+Only `stepwell.testing` and the history of the demo use this module, on databases of their own.
 """
 
 from __future__ import annotations
@@ -68,6 +68,11 @@ def stop_clock(at: datetime | None) -> Call[datetime]:
 def release_clock() -> Call[None]:
     """Let the clock run again from its present time."""
     return Call("select stepwell.fn_clock_release()", (), lambda rows: None)
+
+
+def real_clock() -> Call[None]:
+    """Let the clock be real time again; it never goes back."""
+    return Call("select stepwell.fn_clock_real()", (), lambda rows: None)
 
 
 def move_clock(at: datetime) -> Call[datetime]:

@@ -5,11 +5,12 @@ Lists are pages, the newest run first: `after` is the number of the last run of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Literal, TypedDict, Unpack, get_args
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
 
+from stepwell import json_text
 from stepwell.errors import InvalidInput
 from stepwell.store.connection.call import Call, page_size, value
 
@@ -74,28 +75,51 @@ class RunFilter(TypedDict, total=False):
 
 
 _ACCEPTED = {"state": get_args(RunState), "colour": get_args(Colour)}
-_ASKS = {
-    "workflow": "r.workflow = %s",
-    "state": "r.state_code = %s",
-    "colour": "r.rollup_state_code = %s",
-    "key": "r.trigger_ref = %s",
-    "source": "r.trigger_type = %s",
-    "parent": "r.parent_run_id = %s",
-    "started_after": "r.created_at >= %s",
-    "started_before": "r.created_at < %s",
-    "labels": "r.run_id in (select l.run_id from stepwell.run_label as l where l.tenant_id = r.tenant_id"
-    " and l.label_key = %s and l.label_value = %s)",
-}
 
 
 RUN_COLUMNS = ", ".join(f"r.{field.name}" for field in fields(Run) if field.name != "now_at")
+# A run as the API shows it: the database writes the JSON, which is sent as it is. Numbers are texts, because
+# they may be too large for JavaScript.
+_SHOWN = "json_build_object({})::text".format(
+    ", ".join(
+        f"'{field.name}', r.{field.name}{'::text' if field.name.endswith('_id') else ''}"
+        for field in fields(Run)
+        if field.name != "now_at"
+    )
+)
+
+
+class RunText(NamedTuple):
+    """A run as JSON."""
+
+    run_id: int
+    text: str
+
+
+def run_text(tenant: int, run_id: int) -> Call[RunText | None]:
+    return Call(
+        f"select r.run_id, {_SHOWN} from stepwell.workflow_run as r where r.tenant_id = %s and r.run_id = %s",
+        (tenant, run_id),
+        lambda rows: RunText(*rows[0]) if rows else None,
+    )
+
+
+def run_texts(
+    tenant: int, *, after: int | None = None, limit: int = 50, **only: Unpack[RunFilter]
+) -> Call[list[RunText]]:
+    """The newest first."""
+    return Call(
+        f"select r.run_id, {_SHOWN} from stepwell.fn_runs_list(%s, %s::jsonb, %s, %s) as r",
+        (tenant, _filter(only), after, page_size(limit)),
+        lambda rows: [RunText(*row) for row in rows],
+    )
 
 
 def run(tenant: int, run_id: int) -> Call[Run | None]:
     return Call(
         f"select {RUN_COLUMNS}, stepwell.now() from stepwell.workflow_run as r"
-        " where r.tenant_id = %s and r.run_id = %s",
-        (tenant, run_id),
+        " where r.tenant_id = %s and r.run_id = %s and r.unit_id = %s",
+        (tenant, run_id, run_id << 20),
         lambda rows: Run(*rows[0]) if rows else None,
     )
 
@@ -104,50 +128,57 @@ def runs(
     tenant: int, *, after: int | None = None, limit: int = 50, **only: Unpack[RunFilter]
 ) -> Call[list[Run]]:
     """The newest first."""
-    asked = list(_asked(only))
-    if after is not None:
-        asked.append(("r.run_id < %s", (after,)))
     return Call(
-        f"select {RUN_COLUMNS}, stepwell.now() from stepwell.workflow_run as r"
-        f" where r.tenant_id = %s{_where(asked)} order by r.run_id desc limit %s",
-        (tenant, *(one for _, given in asked for one in given), page_size(limit)),
+        f"select {RUN_COLUMNS}, stepwell.now() from stepwell.fn_runs_list(%s, %s::jsonb, %s, %s) as r",
+        (tenant, _filter(only), after, page_size(limit)),
         lambda rows: [Run(*row) for row in rows],
     )
 
 
 def run_count(tenant: int, **only: Unpack[RunFilter]) -> Call[int]:
-    asked = list(_asked(only))
+    return Call("select stepwell.fn_runs_count(%s, %s::jsonb)", (tenant, _filter(only)), value)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Every so many rows of a list, the run that stands there; `is_at_least`: counting stopped."""
+
+    count: int
+    is_at_least: bool
+    run_ids: list[int]
+
+
+def places(tenant: int, *, every: int, **only: Unpack[RunFilter]) -> Call[Places]:
+    """Where the pages of the list begin, the newest first, for the same filters as `runs`."""
     return Call(
-        f"select count(*) from stepwell.workflow_run as r where r.tenant_id = %s{_where(asked)}",
-        (tenant, *(one for _, given in asked for one in given)),
-        value,
+        "select p.row_count, p.is_at_least, p.run_ids from stepwell.fn_runs_places(%s, %s, %s::jsonb) as p",
+        (tenant, every, _filter(only)),
+        lambda rows: Places(*rows[0]),
     )
 
 
-def _where(asked: list[tuple[str, tuple[Any, ...]]]) -> str:
-    return "".join(f" and {condition}" for condition, _ in asked)
-
-
-def _asked(only: RunFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    for name, given in only.items():
-        if given is None:
+def _filter(only: RunFilter) -> str:
+    """The filters as JSON for the database, which knows what each means; refuses what cannot be one."""
+    given: dict[str, Any] = {}
+    for name, one in only.items():
+        if one is None or one == {}:
             continue
-        if name not in _ASKS:
-            raise InvalidInput(f"{name} is not a filter", hint=f"accepted: {', '.join(_ASKS)}", field=name)
+        if name not in RunFilter.__annotations__:
+            known = ", ".join(RunFilter.__annotations__)
+            raise InvalidInput(f"{name} is not a filter", hint=f"accepted: {known}", field=name)
         accepted = _ACCEPTED.get(name)
-        if accepted is not None and given not in accepted:
+        if accepted is not None and one not in accepted:
             from stepwell.define.problem import did_you_mean
 
             raise InvalidInput(
-                f"{name}: {given!r} is not known{did_you_mean(str(given), accepted)}",
+                f"{name}: {one!r} is not known{did_you_mean(str(one), accepted)}",
                 hint=f"accepted: {', '.join(accepted)}",
                 field=name,
             )
-        if isinstance(given, datetime) and given.tzinfo is None:
+        if isinstance(one, datetime) and one.tzinfo is None:
             raise InvalidInput(
-                f"{name}: {given} has no time zone", hint="give a time with a zone, such as UTC", field=name
+                f"{name}: {one} has no time zone", hint="give a time with a zone, such as UTC", field=name
             )
-        if isinstance(given, Mapping):
-            yield from ((_ASKS[name], (str(key), str(text))) for key, text in given.items())
-        else:
-            yield _ASKS[name], (given,)
+        given[name] = {str(key): str(text) for key, text in one.items()} if isinstance(one, Mapping) else one
+    # Without a filter nothing is encoded: the encoder takes longer to load than a list takes to read.
+    return json_text.encode(given, "filter") if given else "{}"

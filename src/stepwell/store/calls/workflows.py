@@ -49,7 +49,7 @@ class WorkflowVersion:
     def graph(self) -> Graph:
         from stepwell.define import Graph
 
-        return Graph.from_json(self.document)
+        return Graph.from_stored(self.document)
 
 
 _WORKFLOW = ", ".join(f"w.{field.name}" for field in fields(PublishedWorkflow))

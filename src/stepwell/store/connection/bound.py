@@ -83,16 +83,19 @@ class BoundTransaction(Generic[Opened]):
         connection = await self._stack.enter_async_context(checked_out(self._pool))
         self._connection = connection
         opening = self._opening
+        # One message with all statements, its values quoted by libpq: a pipeline wakes the loop for each.
+        statements = [self._begin, f"set local role {API_ROLE}", opening.text]
+        parameters = tuple(opening.parameters)
+        if call is not None:
+            statements.append(call.text)
+            parameters += tuple(call.parameters)
         try:
-            async with connection.pipeline():
-                await connection.execute(self._begin.encode())
-                await connection.execute(f"set local role {API_ROLE}".encode())
-                opened = await connection.execute(opening.text.encode(), opening.parameters)
-                cursor = (
-                    None if call is None else await connection.execute(call.text.encode(), call.parameters)
-                )
-                self.opened = opening.decode(await opened.fetchall())
-                return [] if cursor is None else await cursor.fetchall()
+            cursor = psycopg.AsyncClientCursor(connection)
+            await cursor.execute("; ".join(statements).encode(), parameters)
+            cursor.nextset()
+            cursor.nextset()
+            self.opened = opening.decode(await cursor.fetchall())
+            return await cursor.fetchall() if cursor.nextset() else []
         except psycopg.Error as error:
             if error.sqlstate in _NOT_A_MEMBER and API_ROLE in (error.diag.message_primary or ""):
                 raise DatabaseUnavailable(

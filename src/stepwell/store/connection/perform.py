@@ -65,10 +65,20 @@ async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, to
 
 async def _bound(own: psycopg.AsyncConnection[TupleRow], token: str, call: Call[Any]) -> Rows:
     async with own.transaction():
-        # The results are read after the pipeline: an error inside it is also written to the log.
-        async with own.pipeline():
-            binding = await own.execute(BIND, (token,))
-            cursor = await own.execute(call.text, call.parameters)
+        # The results are read after the pipeline, and an error that comes earlier is kept until then: psycopg
+        # writes a warning to the log when an error leaves a pipeline.
+        refused: psycopg.Error | None = None
+        try:
+            async with own.pipeline():
+                binding = await own.execute(BIND, (token,))
+                try:
+                    cursor = await own.execute(call.text, call.parameters)
+                except psycopg.Error as error:
+                    refused = error
+        except psycopg.Error as error:
+            raise refused or error from None
+        if refused is not None:
+            raise refused
         await binding.fetchall()
         return await cursor.fetchall()
 

@@ -45,6 +45,11 @@ def named(conninfo: str, application_name: str = APPLICATION_NAME) -> str:
     return make_conninfo(conninfo, application_name=application_name)
 
 
+def not_waiting(conninfo: str) -> str:
+    """The same address with commits that do not wait for the disk: a crash may lose the last of them."""
+    return make_conninfo(conninfo, options="-c synchronous_commit=off")
+
+
 @asynccontextmanager
 async def async_pool(
     conninfo: str, *, min_size: int = 1, max_size: int = 10, prepares: bool = True

@@ -27,6 +27,8 @@ class Process(enum.StrEnum):
     WORKER = "worker"
     KEEPER = "keeper"
     SLACK = "slack"
+    # A command that only reads what is the same for every tenant.
+    READER = "reader"
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Check an installation: receives settings and a conninfo, returns findings.
 
-Other modules may append a check to `CHECKS`: a function that receives a `Subject` and returns findings.
+A check is a function that receives a `Subject` and returns findings. `CHECKS` read by the one connection that
+they are given, which may be one of a server's pool; `CONNECTING` open connections of their own.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import TupleRow
 
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UnsupportedDatabase, from_database
 from stepwell.sql import support_text
 from stepwell.store.calls import mode, registry
+from stepwell.store.connection.borrowed import Asking
 from stepwell.store.connection.pool import named
 from stepwell.store.connection.target import Place, Process
 from stepwell.store.embedded import roles
@@ -74,20 +78,26 @@ class Subject:
 
     settings: Settings
     conninfo: str
-    connection: Connection
+    connection: Asking
 
     @property
     def listen_conninfo(self) -> str:
         return self.settings.listen_url or self.conninfo
 
-    def may_read(self, view: str) -> bool:
-        """False also if the view does not exist yet."""
-        query = "select has_table_privilege(to_regclass(%s)::oid, 'select')"
-        return bool(self.value(query, f"stepwell.{view}"))
+    @contextmanager
+    def keeping(self, function: str) -> Iterator[Connection | None]:
+        """A connection of the keeper; None if it may not call this function, or there is no such yet."""
+        with _connect(Place.of(self.settings, self.conninfo, Process.KEEPER)) as keeper:
+            query = "select has_function_privilege(to_regprocedure(%s)::oid, 'execute')"
+            row = keeper.execute(query, (f"stepwell.{function}",)).fetchone()
+            yield keeper if row == (True,) else None
 
     def value(self, query: str, *parameters: object) -> object:
         row = self.connection.execute(query.encode(), parameters or None).fetchone()
         return None if row is None else row[0]
+
+
+Check = Callable[[Subject], Iterable[Finding]]
 
 
 def examine(settings: Settings, conninfo: str) -> Iterator[Finding]:
@@ -98,19 +108,33 @@ def examine(settings: Settings, conninfo: str) -> Iterator[Finding]:
         yield unreachable(from_database(error))
         return
     with connection:
-        subject = Subject(settings, conninfo, connection)
+        yield from examine_on(Subject(settings, conninfo, connection), ALL)
+
+
+def examine_on(subject: Subject, checks: Iterable[Check]) -> Iterator[Finding]:
+    """Run these checks on a connection that is open."""
+    try:
+        migrate.check_version(subject.connection)
+    except UnsupportedDatabase as error:
+        yield unreachable(error)
+        return
+    for check in checks:
         try:
-            migrate.check_version(connection)
-        except UnsupportedDatabase as error:
-            yield unreachable(error)
-            return
-        for check in CHECKS:
-            try:
-                yield from check(subject)
-            except psycopg.Error as error:
-                yield _broken(check, from_database(error))
-            except (StepwellError, OSError) as error:
-                yield _broken(check, error)
+            yield from check(subject)
+        except psycopg.Error as error:
+            yield _broken(check, from_database(error))
+        except (StepwellError, OSError) as error:
+            yield _broken(check, error)
+
+
+def connecting(settings: Settings, conninfo: str) -> list[Finding]:
+    """The checks that open connections of their own; nothing if the database cannot be reached."""
+    try:
+        connection = _connect(conninfo)
+    except psycopg.Error:
+        return []
+    with connection:
+        return list(examine_on(Subject(settings, conninfo, connection), CONNECTING))
 
 
 def unreachable(error: StepwellError) -> Finding:
@@ -148,7 +172,7 @@ def check_settings(subject: Subject) -> Iterable[Finding]:
 
 
 def check_schema(subject: Subject) -> Iterable[Finding]:
-    state = migrate.status(subject.conninfo)
+    state = migrate.status_on(subject.connection)
     if state.is_current:
         yield worded("schema", Level.OK, "schema.current", count=len(state.applied))
         return
@@ -158,13 +182,15 @@ def check_schema(subject: Subject) -> Iterable[Finding]:
 
 def check_partitions(subject: Subject) -> Iterable[Finding]:
     """Create missing partitions of the log; without the partition of this month nothing can be written."""
-    may_make = "select has_function_privilege('stepwell.fn_partitions_ensure(timestamptz, int)', 'execute')"
     if subject.value("select to_regproc('stepwell.fn_partitions_ensure')") is None:
         return
-    if subject.value(may_make):
-        made = subject.value("select stepwell.fn_partitions_ensure()")
-        yield worded("partitions", Level.OK, "partitions.made" if made else "partitions.ready", count=made)
-        return
+    with subject.keeping("fn_partitions_ensure(timestamptz, int)") as keeper:
+        if keeper is not None:
+            row = keeper.execute("select stepwell.fn_partitions_ensure()").fetchone()
+            made = 0 if row is None else row[0]
+            what = "partitions.made" if made else "partitions.ready"
+            yield worded("partitions", Level.OK, what, count=made)
+            return
     is_there = subject.value(
         "select to_regclass('stepwell.event_log_' || to_char(stepwell.now() at time zone 'UTC', 'YYYY_MM'))"
         " is not null"
@@ -199,7 +225,7 @@ def check_permissions(subject: Subject) -> Iterable[Finding]:
 
 
 def check_roles(subject: Subject) -> Iterable[Finding]:
-    """What the login roles of the processes lack, and whether a worker at this address has a keeper."""
+    """What the login roles of the processes lack."""
     may_look = "select has_function_privilege('stepwell.fn_rights_missing()', 'execute')"
     if subject.value("select to_regproc('stepwell.fn_rights_missing')") is None or not subject.value(
         may_look
@@ -216,11 +242,16 @@ def check_roles(subject: Subject) -> Iterable[Finding]:
         yield worded("roles", Level.WARNING, "roles.absent", "roles.absent_remedy", names=names)
     else:
         yield worded("roles", Level.OK, "roles.ready")
-    with _connect(Place.of(subject.settings, subject.conninfo, Process.KEEPER)) as keeper:
-        may_keep = "select has_function_privilege('stepwell.fn_keeper_lead(text, bigint, int)', 'execute')"
-        row = keeper.execute(may_keep).fetchone()
-        if row != (True,):
-            facts = {"role": keeper.info.user}
+
+
+def check_keeper(subject: Subject) -> Iterable[Finding]:
+    """Whether a worker at this address has a keeper."""
+    if subject.value("select to_regproc('stepwell.fn_keeper_lead')") is None:
+        return
+    with subject.keeping("fn_keeper_lead(text, bigint, int)") as keeper:
+        if keeper is None:
+            address = Place.of(subject.settings, subject.conninfo, Process.KEEPER)
+            facts = {"role": conninfo_to_dict(address).get("user", "?")}
             yield worded("keeper", Level.WARNING, "keeper.none", "keeper.remedy", **facts)
 
 
@@ -296,13 +327,14 @@ def check_registry(subject: Subject) -> Iterable[Finding]:
         yield Finding(f"registry {name}", level, detail or "", remedy, remedy_vi=remedy_vi)
 
 
-def check_seal(subject: Subject) -> Iterable[Finding]:
-    """How long the oldest event of any tenant has waited for its seal."""
-    if not subject.may_read("v_audit_seal"):
-        return
-    row = subject.connection.execute(support_text("health_seal")).fetchone()
-    assert row is not None, "an aggregate has one row"
-    block_count, lag_seconds, anchor_error, interval_seconds = row
+def check_work(subject: Subject) -> Iterable[Finding]:
+    """The seal of the log, effects that only a person can settle, bundles that are late; of all tenants."""
+    with subject.keeping("fn_health_read(int, int)") as keeper:
+        if keeper is None:
+            return
+        row = keeper.execute(support_text("health_work"), (EVIDENCE_LATE_SECONDS, DOUBT_LIMIT)).fetchone()
+    assert row is not None, "aggregates have one row"
+    block_count, lag_seconds, anchor_error, interval_seconds, doubts, late, late_error = row
     if anchor_error is not None:
         yield worded("seal", Level.WARNING, "seal.anchor", "seal.anchor_remedy", error=anchor_error)
     if interval_seconds == 0:
@@ -310,7 +342,16 @@ def check_seal(subject: Subject) -> Iterable[Finding]:
     elif lag_seconds > interval_seconds * SEAL_WARN_INTERVALS:
         yield worded("seal", Level.WARNING, "seal.behind", "seal.remedy", minutes=round(lag_seconds / 60))
     else:
-        yield worded("seal", Level.OK, "seal.current", count=block_count or 0)
+        yield worded("seal", Level.OK, "seal.current", count=block_count)
+    if doubts:
+        yield worded("receipts", Level.WARNING, "receipts.doubt", "receipts.remedy", count=doubts)
+    else:
+        yield worded("receipts", Level.OK, "receipts.settled")
+    if late:
+        facts = {"count": late, "error": late_error or "–"}
+        yield worded("evidence", Level.WARNING, "evidence.late", "evidence.remedy", **facts)
+    else:
+        yield worded("evidence", Level.OK, "evidence.made")
 
 
 def check_mode(subject: Subject) -> Iterable[Finding]:
@@ -322,35 +363,7 @@ def check_mode(subject: Subject) -> Iterable[Finding]:
     yield worded("mode", Level.OK, f"mode.{found.mode}", person=found.person)
 
 
-def check_receipts(subject: Subject) -> Iterable[Finding]:
-    """Effects in other systems that only a person can settle."""
-    if not subject.may_read("v_action_receipt"):
-        return
-    row = subject.connection.execute(support_text("health_receipts"), {"limit": DOUBT_LIMIT}).fetchone()
-    assert row is not None, "an aggregate has one row"
-    if row[0]:
-        yield worded("receipts", Level.WARNING, "receipts.doubt", "receipts.remedy", count=row[0])
-    else:
-        yield worded("receipts", Level.OK, "receipts.settled")
-
-
-def check_evidence(subject: Subject) -> Iterable[Finding]:
-    """Ended runs whose evidence bundle should exist by now."""
-    if not subject.may_read("evidence_due"):
-        return
-    given = {"limit": DOUBT_LIMIT, "seconds": EVIDENCE_LATE_SECONDS}
-    row = subject.connection.execute(support_text("health_evidence"), given).fetchone()
-    assert row is not None, "an aggregate has one row"
-    count, error = row
-    if count:
-        yield worded(
-            "evidence", Level.WARNING, "evidence.late", "evidence.remedy", count=count, error=error or "–"
-        )
-    else:
-        yield worded("evidence", Level.OK, "evidence.made")
-
-
-CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
+ALL: Final[tuple[Check, ...]] = (
     check_database,
     check_settings,
     check_schema,
@@ -358,12 +371,15 @@ CHECKS: list[Callable[[Subject], Iterable[Finding]]] = [
     check_clock,
     check_permissions,
     check_roles,
+    check_keeper,
     check_disk,
     check_notify,
     check_pooler,
     check_registry,
-    check_seal,
-    check_receipts,
-    check_evidence,
+    check_work,
     check_mode,
-]
+)
+CONNECTING: Final[tuple[Check, ...]] = (
+    check_partitions, check_keeper, check_notify, check_pooler, check_work,
+)  # fmt: skip
+CHECKS: Final[tuple[Check, ...]] = tuple(check for check in ALL if check not in CONNECTING)

@@ -1,8 +1,4 @@
-"""Read the health of an installation: receives a conninfo, returns facts about database, schema and work.
-
-Each reading uses a new connection with short time limits. A pool would hide that the database accepts no new
-connections, and a health page must not hang.
-"""
+"""Read the health of an installation: receives a connection, returns facts of database, schema and work."""
 
 from __future__ import annotations
 
@@ -20,6 +16,7 @@ from stepwell.errors import SchemaError, from_database
 from stepwell.sql import support_text
 from stepwell.store.calls import mode
 from stepwell.store.calls.mode import Mode
+from stepwell.store.connection.borrowed import Asking
 from stepwell.store.connection.call import Call
 from stepwell.store.schema import migrate
 
@@ -53,18 +50,17 @@ class SchemaHealth:
         return self.state == "current"
 
 
-def read_database(conninfo: str) -> DatabaseHealth:
-    with _connect(conninfo) as connection:
-        row = connection.execute(support_text("health_database").encode()).fetchone()
+def read_database(connection: Asking) -> DatabaseHealth:
+    row = connection.execute(support_text("health_database").encode()).fetchone()
     assert row is not None, "a select without from has one row"
     version, started_at, size_bytes, connection_count, connection_limit = row
     # "15.13 (Debian 15.13-0+deb12u1)" → "15.13"
     return DatabaseHealth(version.split()[0], started_at, size_bytes, connection_count, connection_limit)
 
 
-def read_schema(conninfo: str) -> SchemaHealth:
+def read_schema(connection: Asking) -> SchemaHealth:
     try:
-        status = migrate.status(_limited(conninfo))
+        status = migrate.status_on(connection)
     except SchemaError as error:
         return SchemaHealth("drifted", 0, None, error.message)
     latest = status.applied[-1] if status.applied else None
@@ -74,11 +70,16 @@ def read_schema(conninfo: str) -> SchemaHealth:
     return SchemaHealth("pending", len(status.applied), latest, f"not applied: {waiting}")
 
 
-def read_mode(conninfo: str) -> Mode:
+def read_mode(connection: Asking) -> Mode:
     """Development or strict. Needs a current schema."""
     call = mode.read()
-    with _connect(conninfo) as connection:
-        return call.decode(connection.execute(call.text.encode()).fetchall())
+    return call.decode(connection.execute(call.text.encode()).fetchall())
+
+
+def read_is_demo(connection: Asking) -> bool:
+    """Whether people and runs are made up. Needs a current schema."""
+    call = mode.is_demo()
+    return call.decode(connection.execute(call.text.encode()).fetchall())
 
 
 def work_counts() -> Call[dict[str, int]]:
@@ -90,14 +91,14 @@ def work_counts() -> Call[dict[str, int]]:
 
 
 @contextmanager
-def _connect(conninfo: str) -> Iterator[psycopg.Connection[TupleRow]]:
+def connected(conninfo: str) -> Iterator[psycopg.Connection[TupleRow]]:
+    """A connection for a command that reads its health once, with short time limits."""
+    limited = make_conninfo(
+        conninfo, connect_timeout=CONNECT_LIMIT_SECONDS, application_name="stepwell health"
+    )
     try:
-        with psycopg.connect(_limited(conninfo), autocommit=True) as connection:
+        with psycopg.connect(limited, autocommit=True) as connection:
             connection.execute(f"set statement_timeout = {STATEMENT_LIMIT_MILLISECONDS}")
             yield connection
     except psycopg.Error as error:
         raise from_database(error) from error
-
-
-def _limited(conninfo: str) -> str:
-    return make_conninfo(conninfo, connect_timeout=CONNECT_LIMIT_SECONDS, application_name="stepwell health")

@@ -14,6 +14,7 @@ from psycopg.rows import TupleRow
 
 from stepwell.errors import SchemaError, UnsupportedDatabase, from_database
 from stepwell.sql import support_text
+from stepwell.store.connection.borrowed import Asking
 from stepwell.store.embedded import roles
 from stepwell.store.schema import routines, sql_files
 from stepwell.store.schema.sql_files import SqlFile, SqlFiles
@@ -63,28 +64,33 @@ def migrate(conninfo: str, files: SqlFiles | None = None) -> Report:
 
 def status(conninfo: str, files: SqlFiles | None = None) -> Status:
     """Reads only; raises SchemaError if a recorded migration was changed or is unknown to this release."""
-    files = files or sql_files.load()
     try:
         with psycopg.connect(conninfo, autocommit=True) as connection:
-            check_version(connection)
-            if connection.execute("select to_regclass('stepwell.schema_migration')").fetchone() == (None,):
-                recorded: dict[int, tuple[str, str]] = {}
-                in_force = None
-            else:
-                recorded = _recorded(connection)
-                in_force = routines.recorded(connection)
-            pending = _pending(files, recorded)
-            return Status(
-                server_version=connection.info.parameter_status("server_version") or "?",
-                applied=tuple(name for name, _ in recorded.values()),
-                pending=tuple(file.name for file in pending),
-                routines_are_current=in_force is not None and in_force[0] == files.routines_sha256,
-            )
+            return status_on(connection, files)
     except psycopg.Error as error:
         raise from_database(error) from error
 
 
-def check_version(connection: Connection) -> None:
+def status_on(connection: Asking, files: SqlFiles | None = None) -> Status:
+    """The same on a connection that is open."""
+    files = files or sql_files.load()
+    check_version(connection)
+    if connection.execute("select to_regclass('stepwell.schema_migration')").fetchone() == (None,):
+        recorded: dict[int, tuple[str, str]] = {}
+        in_force = None
+    else:
+        recorded = _recorded(connection)
+        in_force = routines.recorded(connection)
+    pending = _pending(files, recorded)
+    return Status(
+        server_version=connection.info.parameter_status("server_version") or "?",
+        applied=tuple(name for name, _ in recorded.values()),
+        pending=tuple(file.name for file in pending),
+        routines_are_current=in_force is not None and in_force[0] == files.routines_sha256,
+    )
+
+
+def check_version(connection: Asking) -> None:
     if connection.info.server_version < MINIMUM_VERSION_NUM:
         found = connection.info.parameter_status("server_version")
         raise UnsupportedDatabase(
@@ -142,7 +148,7 @@ def _make_partitions(connection: Connection) -> None:
         connection.execute("select stepwell.fn_partitions_ensure()")
 
 
-def _recorded(connection: Connection) -> dict[int, tuple[str, str]]:
+def _recorded(connection: Asking) -> dict[int, tuple[str, str]]:
     rows = connection.execute(support_text("migrations_recorded"))
     return {number: (name, sha256) for number, name, sha256 in rows}
 

@@ -13,8 +13,9 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 
-from stepwell.errors import SchemaError
+from stepwell.errors import LOCKED_SQLSTATE, SchemaError
 from stepwell.sql import support_text
+from stepwell.store.connection.borrowed import Asking
 from stepwell.store.schema import catalog
 from stepwell.store.schema.sql_files import SqlFile, SqlFiles
 
@@ -57,13 +58,13 @@ def _located(error: psycopg.Error, file: SqlFile) -> SchemaError:
     found = SchemaError(
         f"{file.folder}/{file.name}{line}: {diag.message_primary or error}",
         detail=diag.message_detail,
-        hint=_BUSY if error.sqlstate == "55P03" else diag.message_hint,
+        hint=_BUSY if error.sqlstate == LOCKED_SQLSTATE else diag.message_hint,
     )
     found.sqlstate = error.sqlstate
     return found
 
 
-def recorded(connection: Connection) -> tuple[str, frozenset[str]] | None:
+def recorded(connection: Asking) -> tuple[str, frozenset[str]] | None:
     """Hash and object names of the installed routines; None if none were installed."""
     row = connection.execute(support_text("routines_recorded")).fetchone()
     return None if row is None else (row[0], frozenset(row[1]))
