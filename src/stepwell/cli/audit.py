@@ -265,8 +265,12 @@ def _say_what_was_read(
     if earlier:
         said += f"; not compared: {_many(earlier, 'record')} of an earlier release"
     if removed:
-        said += f"; removed by retention: {_many(removed, 'run, job, approval or receipt')}"
+        days = min((one.kept_days for one in found if one.kept_days is not None), default=None)
+        kept = "" if days is None else f", kept for {_many(days, 'day')} or longer after the end"
+        said += f"; removed by retention: {_many(removed, 'run, job, approval or receipt')}{kept}"
     typer.echo(said)
+    for change in dict.fromkeys(change for one in found for change in one.setting_changes):
+        typer.echo(f"changed setting: {change}")
     _say_what_vouches(found, anchor, keys, head)
 
 

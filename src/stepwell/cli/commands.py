@@ -22,6 +22,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
     "Begin": {
         "dev": _entry("dev", "Run an app with database and server; restart the worker when a file changes."),
         "up": _entry("up", "Start database, server, worker and keeper in one process tree."),
+        "demo": _entry("demo", "Turn off the demo that `stepwell up --demo` has begun."),
         "doctor": _entry("doctor", "Check the installation and show how to fix each problem."),
     },
     "Workflows and runs": {

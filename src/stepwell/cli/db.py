@@ -114,7 +114,9 @@ def leave_development(context: typer.Context, as_json: JsonOption = False) -> No
     """Leave development mode for good: nobody acts unnamed, cancels and replays require an approval."""
     from stepwell.cli.connect import ask
 
-    has_left = ask(context, lambda client: client.perform(mode.leave_development(client.actor)))
+    has_left = ask(
+        context, lambda client: client.perform(mode.leave_development(client.actor)), as_owner=True
+    )
     if as_json:
         typer.echo(json.dumps({"mode": "strict", "has_changed": has_left}))
     elif has_left:

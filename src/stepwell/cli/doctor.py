@@ -11,7 +11,7 @@ import typer
 
 from stepwell.config import Settings
 from stepwell.errors import StepwellError
-from stepwell.store.connection.target import database
+from stepwell.store.connection.target import Process, database
 from stepwell.store.health.examine import Finding, Level, examine, unreachable
 
 app = typer.Typer(add_completion=False)
@@ -38,7 +38,7 @@ def doctor(
 def _findings(settings: Settings) -> list[Finding]:
     with ExitStack() as stack:
         try:
-            conninfo = stack.enter_context(database(settings))
+            conninfo = stack.enter_context(database(settings, Process.READER))
         except StepwellError as error:
             return [unreachable(error)]
         return list(examine(settings, conninfo))

@@ -21,7 +21,7 @@ from stepwell.machines.mermaid import mermaid
 from stepwell.machines.model import Machine, Registry, State
 from stepwell.machines.reference import page
 from stepwell.store.calls import registry as reading
-from stepwell.store.connection.target import database
+from stepwell.store.connection.target import Process, database
 from stepwell.store.schema import migrate, verify
 from stepwell.translations import Lang
 
@@ -99,7 +99,9 @@ def reference(
     ] = False,
 ) -> None:
     """Print the reference of every machine, guard, event and dialect as one Markdown page."""
-    with database(context.obj) as conninfo, _source(conninfo, fresh=fresh) as source:
+    # Only the owner of the embedded server may make the scratch database; without one a reader is enough.
+    process = Process.OWNER if fresh else Process.READER
+    with database(context.obj, process) as conninfo, _source(conninfo, fresh=fresh) as source:
         typer.echo(page(reading.read(source)), nl=False)
 
 
@@ -114,7 +116,7 @@ def _source(conninfo: str, *, fresh: bool) -> Iterator[str]:
 
 
 def _read(settings: Settings) -> Registry:
-    with database(settings) as conninfo:
+    with database(settings, Process.READER) as conninfo:
         return reading.read(conninfo)
 
 

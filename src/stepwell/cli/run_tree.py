@@ -64,7 +64,11 @@ def draw(look: Look, shown: Picture, *, row_limit: int | None = None) -> Rendera
         rows = [row for row in rows if id(row) in kept]
     for row in rows:
         made.add_row(*row.cells)
-    parts: list[RenderableType] = [heading(look, shown.run), made]
+    parts: list[RenderableType] = [heading(look, shown.run)]
+    if shown.run.labels:
+        named = ", ".join(f"{key}: {label}" for key, label in sorted(shown.run.labels.items()))
+        parts.append(Text(f"{look.word('labels')}  {named}", style="dim"))
+    parts.append(made)
     if left_out:
         parts.append(Text(f"… {left_out}", style="dim"))
     return Group(*parts)

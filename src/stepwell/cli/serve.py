@@ -52,6 +52,7 @@ def serve(
     chain: CertificateOption = None,
     key: KeyOption = None,
     socket_handle: Annotated[int | None, typer.Option(hidden=True)] = None,
+    ready_handle: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Serve the API and the web interface until Ctrl-C. With several processes, SIGHUP replaces them."""
     from stepwell.api import server
@@ -80,7 +81,7 @@ def serve(
             asyncio.run(keep_serving(settings, listener, processes, more))
         else:
             addresses = place.address(Process.API), place.address(Process.SLACK)
-            server.serve(listener, settings, *addresses, certificate)
+            server.serve(listener, settings, *addresses, certificate, ready_handle)
 
 
 def _welcome(address: Address, *, is_secure: bool) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,10 +15,12 @@ from stepwell import __version__, config, logs
 from stepwell.cli.next_steps import commands, program
 from stepwell.cli.serve import HostOption, PortOption
 from stepwell.config import Settings
-from stepwell.errors import DatabaseUnavailable, StepwellError
+from stepwell.demo import begin as demo_app
+from stepwell.demo.begin import FOLDER_SETTING
+from stepwell.errors import DatabaseUnavailable, StepwellError, UsageError
 from stepwell.store.calls.mode import Mode
 from stepwell.store.embedded.server import EmbeddedServer
-from stepwell.store.health.readings import read_mode
+from stepwell.store.health.readings import connected, read_mode
 from stepwell.store.schema import migrate
 from stepwell.up.address import Address, listen
 from stepwell.up.children import ChildSpec
@@ -64,6 +66,8 @@ class Plan:
     app_name: str | None
     with_keeper: bool = True
     watched: tuple[Path, ...] = ()
+    # The demo: its own app, and a child that plays it.
+    is_demo: bool = False
 
 
 @app.command()
@@ -74,10 +78,23 @@ def up(
     data_dir: DataDirOption = None,
     app_name: AppOption = None,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Start no worker and no keeper.")] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Run the demo: made-up people, runs and a history of six days.")
+    ] = False,
 ) -> None:
     """Start database, server, worker, keeper and web interface; Ctrl-C stops them, the data stays."""
-    plan = Plan(None if no_worker else app_name, with_keeper=not no_worker)
+    if demo and (no_worker or _is_given(context, "app_name")):
+        raise UsageError(
+            "--demo has an app and a worker of its own", hint="leave out --app and --no-worker", field="demo"
+        )
+    chosen = demo_app.APP if demo else app_name
+    plan = Plan(None if no_worker else chosen, with_keeper=not no_worker, is_demo=demo)
     run_tree(context.obj, host, port, data_dir, plan)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def run_tree(settings: Settings, host: str, port: int | None, data_dir: Path | None, plan: Plan) -> None:
@@ -89,8 +106,14 @@ def run_tree(settings: Settings, host: str, port: int | None, data_dir: Path | N
     address = listen(host, port)
     with address.listener, signals_interrupt(), _database(settings) as (conninfo, embedded):
         migrate.migrate(conninfo)
-        mode = read_mode(conninfo)
-        asyncio.run(_supervise(settings, address, plan, embedded, mode, conninfo))
+        begun = None
+        if plan.is_demo:
+            begun = demo_app.begin(conninfo, _desk_folder(settings), typer.echo)
+            plan = plan if begun.is_played else replace(plan, app_name=None, is_demo=False)
+        with connected(conninfo) as connection:
+            mode = read_mode(connection)
+        passwords = {} if begun is None else begun.passwords
+        asyncio.run(_supervise(settings, address, plan, embedded, mode, conninfo, passwords))
     with suppress(OSError):
         typer.echo("Stopped.")
 
@@ -102,6 +125,7 @@ async def _supervise(
     embedded: EmbeddedServer | None,
     mode: Mode,
     conninfo: str,
+    passwords: Mapping[str, str],
 ) -> None:
     specs = _specs(settings, address, plan)
     # The worker loads the app as well; it is examined here to suggest the next commands.
@@ -111,7 +135,7 @@ async def _supervise(
         await _answers(address)
         found = Examined([]) if examining is None else await examining
         link = await sign_in_link(conninfo, mode)
-        _greet(settings, address, specs, plan, found, mode, link)
+        _greet(settings, address, specs, plan, found, mode, link, passwords)
 
     async def watch_database() -> None:
         if embedded is not None:
@@ -151,6 +175,8 @@ def _specs(settings: Settings, address: Address, plan: Plan) -> list[ChildSpec]:
     # The URL goes into the environment: it may contain a password, and other users can see arguments.
     target = ("--data-dir", str(settings.data_dir)) if settings.database_url is None else ()
     environment = {} if settings.database_url is None else {"STEPWELL_DATABASE_URL": settings.database_url}
+    if plan.app_name == demo_app.APP:
+        environment[FOLDER_SETTING] = str(_desk_folder(settings))
     handle = address.listener.fileno()
     serve = (*target, "serve", "--socket-handle", str(handle))
     specs = [ChildSpec("server", serve, environment, handles=(handle,))]
@@ -167,6 +193,8 @@ def _specs(settings: Settings, address: Address, plan: Plan) -> list[ChildSpec]:
                 is_reloaded=is_reloaded,
             )
         )
+    if plan.is_demo:
+        specs.append(ChildSpec("demo", (*target, "demo", "play"), environment))
     if plan.with_keeper:
         specs.append(ChildSpec("keeper", (*target, "keeper"), environment))
     return specs
@@ -180,6 +208,7 @@ def _greet(
     found: Examined,
     mode: Mode,
     link: str | None,
+    passwords: Mapping[str, str],
 ) -> None:
     if address.busy_port is not None:
         typer.echo(f"Port {address.busy_port} is in use; port {address.port} is used instead.")
@@ -200,11 +229,27 @@ def _greet(
             typer.echo(f"  {name:13}{value}")
     if not address.is_loopback:
         typer.echo(f"\n{OPEN_WARNING}")
-    if lines := _next_lines(settings, specs, found):
+    if plan.is_demo:
+        _greet_to_demo(settings, passwords)
+    elif lines := _next_lines(settings, specs, found):
         typer.echo("\nNext, in another terminal:\n")
         for line in lines:
             typer.echo(f"  {line}")
     typer.echo("\nCtrl-C stops everything.\n")
+
+
+def _greet_to_demo(settings: Settings, passwords: Mapping[str, str]) -> None:
+    """After the first start also the passwords, which are stored as hashes only."""
+    if passwords:
+        typer.echo("\nPasswords of people of the demo, shown once:\n")
+        for name, password in passwords.items():
+            typer.echo(f"  {name:13}{password}")
+    typer.echo("\nThis is a demo: people and runs are made up. Turn it off, in another terminal:\n")
+    typer.echo(f"  {program(settings)} demo off")
+
+
+def _desk_folder(settings: Settings) -> Path:
+    return settings.data_dir / "demo-desk"
 
 
 def _next_lines(settings: Settings, specs: list[ChildSpec], found: Examined) -> list[str]:

@@ -1,0 +1,1 @@
+"""The demo: workflows, people and a history of past days, all made by the engine itself."""
