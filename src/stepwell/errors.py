@@ -225,8 +225,10 @@ _BY_SQLSTATE: dict[str, type[StepwellError]] = {
     "42501": PermissionDenied,
 }
 
+# Another transaction has the lock, and the call does not wait for it.
+LOCKED_SQLSTATE = "55P03"
 # The call collided with another transaction and wrote nothing: serialization failure, deadlock, busy lock.
-COLLISION_SQLSTATES = frozenset({"40001", "40P01", "55P03"})
+COLLISION_SQLSTATES = frozenset({"40001", "40P01", LOCKED_SQLSTATE})
 # A statement was cancelled by a time limit or by a person.
 CANCELLED_SQLSTATE = "57014"
 # The same call may succeed later: a collision, or a statement that was cancelled.

@@ -46,12 +46,17 @@ def encode(
     # Pydantic writes NaN in a model as null, and elsewhere as a constant that is not JSON.
     if not nan_as_null and (b"null" in encoded or b"NaN" in encoded or b"Infinity" in encoded):
         _refuse_non_finite(value, what, adapter, encoded)
-    if b"\\u0000" in encoded and _NUL.search(encoded):
+    if holds_nul(encoded):
         place = what + _place(to_jsonable_python(value), _holds_nul)
         raise InvalidInput(
             f"{place}: a text contains the character U+0000, which Postgres cannot store", field=place
         )
     return encoded.decode()
+
+
+def holds_nul(encoded: bytes) -> bool:
+    """True if a text in this JSON contains U+0000, which Postgres cannot store."""
+    return b"\\u0000" in encoded and _NUL.search(encoded) is not None
 
 
 def _refuse_non_finite(value: Any, what: str, adapter: TypeAdapter[Any] | None, encoded: bytes) -> None:
@@ -120,7 +125,7 @@ def _cannot_be_written(value: Any) -> bool:
 def _holds_nul(value: Any) -> bool:
     from pydantic_core import to_json
 
-    return _NUL.search(to_json(value)) is not None
+    return holds_nul(to_json(value))
 
 
 def _reason(error: Exception) -> str:

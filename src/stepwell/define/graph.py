@@ -185,6 +185,13 @@ class Graph:
 
         return read_graph(data)
 
+    @classmethod
+    def from_stored(cls, data: object) -> Graph:
+        """Read the graph of a published version. The database decided which names it accepts."""
+        from stepwell.define.graph_reader import read_graph
+
+        return read_graph(data, is_stored=True)
+
     @cached_property
     def canonical(self) -> bytes:
         """The bytes that are sent and stored: sorted keys, no spaces, UTF-8."""

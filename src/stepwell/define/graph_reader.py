@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from stepwell.define.duration import parse_duration
@@ -33,7 +34,7 @@ from stepwell.define.limits import (
     MIN_PRIORITY,
 )
 from stepwell.define.names import require_id, require_inputs, require_int, require_text
-from stepwell.define.people import HUMAN_WORDS
+from stepwell.define.people import HUMAN_WORDS, require_tasks
 from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
 from stepwell.define.template import FAILURE_POLICIES, Retry
 
@@ -42,16 +43,16 @@ __all__ = ["read_graph"]
 Read = Callable[[Any, str], Any]
 
 
-def read_graph(data: object) -> Graph:
+def read_graph(data: object, *, is_stored: bool = False) -> Graph:
     """The graph of a JSON object. null means that the key is absent; `reads` and `catches` are
-    computed again."""
+    computed again. The database accepted the names and people of a stored graph, so nobody decides again."""
     whole = _object(_current(data), "graph", ("format", "name"), _GRAPH_KEYS)
     if whole["format"] != FORMAT:
         raise DefinitionError.one(
             f"{quoted(whole['format'])} is not known; accepted: 1 or {FORMAT}", field="format"
         )
     problems: list[Problem] = []
-    steps = _list(whole.get("steps"), "steps", MAX_STEPS, _read_step, problems)
+    steps = _list(whole.get("steps"), "steps", MAX_STEPS, partial(_read_step, is_stored=is_stored), problems)
     edges = _list(whole.get("edges", []), "edges", MAX_EDGES, _read_edge, problems)
     branches = _list(whole.get("branches", []), "branches", MAX_STEPS, _read_branch, problems)
     groups = _list(whole.get("groups", []), "groups", MAX_STEPS, _read_group, problems)
@@ -74,13 +75,15 @@ def read_graph(data: object) -> Graph:
     title, accepted = whole.get("title"), whole.get("input")
     _check_edges(steps, edges)
     return Graph(
-        name=require_id(whole["name"], "name"),
+        name=_as_stored(require_id, is_stored)(whole["name"], "name"),
         steps=tuple(_with_reads(steps)),
         edges=tuple(sorted(edges, key=lambda edge: (edge.from_no, edge.to_no, edge.branch or 0))),
         branches=tuple(branches),
         groups=tuple(groups),
         failure_policy=policy,
-        workflow_class=require_id(whole.get("workflow_class", "default"), "workflow_class"),
+        workflow_class=_as_stored(require_id, is_stored)(
+            whole.get("workflow_class", "default"), "workflow_class"
+        ),
         title=None if title is None else require_text(title, "title"),
         input_schema=None if accepted is None else require_schema(accepted, "input"),
     )
@@ -249,16 +252,30 @@ _REQUIRED: Final = {
 }
 
 
-def _read_step(value: object, field: str) -> GraphStep:
+def _as_stored(read: Read, is_stored: bool) -> Read:
+    """The reader of a field of a stored graph: a name is any text, tasks are as they are."""
+    if is_stored and read is require_id:
+        return require_text
+    if is_stored and read is require_tasks:
+        return lambda value, field: tuple(value)
+    return read
+
+
+def _read_step(value: object, field: str, *, is_stored: bool) -> GraphStep:
     kind = _one_of(_object(value, field, ("no", "id", "kind"), None)["kind"], f"{field}.kind", KINDS)
     readers = _COMMON | _BY_KIND[kind]
     required = ("no", "id", "kind", *([_REQUIRED[kind]] if kind in _REQUIRED else []))
     given = _object(value, field, required, tuple(readers))
-    if kind == "human" and "role" not in given and "assignee" not in given:
+    if kind == "human" and not is_stored and "role" not in given and "assignee" not in given:
         raise DefinitionError.one(
             "no person can do the step; accepted: a role, an assignee or both", field=f"{field}.role"
         )
-    return GraphStep(**{name: readers[name](item, f"{field}.{name}") for name, item in given.items()})
+    return GraphStep(
+        **{
+            name: _as_stored(readers[name], is_stored)(item, f"{field}.{name}")
+            for name, item in given.items()
+        }
+    )
 
 
 def _read_edge(value: object, field: str) -> Edge:

@@ -16,6 +16,7 @@ from typing_extensions import is_typeddict
 from stepwell.define.limits import MAX_FORM_BYTES
 from stepwell.define.names import UNSTORABLE
 from stepwell.define.problem import DefinitionError, did_you_mean, quoted
+from stepwell.json_text import holds_nul
 
 __all__ = ["input_problem", "require_form", "require_schema"]
 
@@ -89,7 +90,8 @@ def require_form(value: object, field: str = "form") -> dict[str, Any]:
         raise DefinitionError.one(
             f"is not JSON: {error}; accepted: a JSON Schema object", field=field
         ) from None
-    if UNSTORABLE.search(text) or "\\u0000" in text:
+    # A lone surrogate has no bytes, so the search for it comes first.
+    if UNSTORABLE.search(text) or holds_nul(text.encode()):
         raise DefinitionError.one(
             "contains a character that cannot be stored (U+0000 or a lone surrogate)", field=field
         )

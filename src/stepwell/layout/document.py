@@ -38,5 +38,15 @@ def draw(graph: Graph, graph_hash: str, lanes_by: LanesBy) -> dict[str, Any]:
         "box": drawing["box"],
         "steps": {name: [getattr(step, name) for step in graph.steps] for name in _COLUMNS},
         "conditionals": conditionals,
+        "fans": _fans(graph),
         "scopes": drawing["scopes"],
+    }
+
+
+def _fans(graph: Graph) -> dict[str, str]:
+    """Steps that several steps follow: all of them begin (and), or those of one branch (or)."""
+    return {
+        str(step.no): "or" if step.kind == "conditional" else "and"
+        for step in graph.steps
+        if len(graph.successors[step.no]) > 1
     }

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, get_args
+from typing import Literal
 
 from stepwell.define.graph import Graph, GraphStep
 
 LanesBy = Literal["role", "executor", "category", "none"]
-LANES_BY: Final[tuple[str, ...]] = get_args(LanesBy)
 
 
 def lanes_of(graph: Graph, by: LanesBy) -> Mapping[int, str] | None:

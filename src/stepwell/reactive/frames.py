@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from stepwell.define.graph import Graph, GraphStep
-from stepwell.reactive.protocol import SATISFYING, SETTLED, CallEvent, NodeStatus
+from stepwell.reactive.protocol import SATISFYING, SETTLED, CallEvent, CallEventType, NodeStatus
 
 __all__ = ["Frame", "Line", "Unit", "reopen"]
 
@@ -64,8 +64,17 @@ class Unit:
         return self.status in SETTLED
 
     @property
-    def is_uncaught_failure(self) -> bool:
-        return self.status is NodeStatus.FAILED and self.node.mandatory and not self.is_caught
+    def is_lost(self) -> bool:
+        """True for a mandatory unit that failed or was aborted, if no conditional caught that."""
+        has_broken = self.status in (NodeStatus.FAILED, NodeStatus.ABORTED)
+        return has_broken and self.node.mandatory and not self.is_caught
+
+    @property
+    def has_started(self) -> bool:
+        """True for a unit that runs or ran; not for one that was aborted before it could start."""
+        if self.status is NodeStatus.ABORTED:
+            return bool(self.items) or any(one.type is CallEventType.REQUESTED for one in self.events)
+        return self.status in (NodeStatus.RUNNING, NodeStatus.COMPLETED, NodeStatus.FAILED)
 
     def is_blocked(self, graph: Graph, reopened: Container[int] = ()) -> bool:
         """True if a predecessor that is not opened again failed or was aborted, and this unit does not catch
@@ -78,17 +87,15 @@ class Unit:
 
     def unstarted(self, graph: Graph) -> NodeStatus:
         """Idle, or waiting from the time when a unit before it starts; there is no way back."""
-        before = (self.frame.units[no].status for no in graph.predecessors[self.node.no])
-        started = (NodeStatus.RUNNING, NodeStatus.COMPLETED, NodeStatus.FAILED)
-        return NodeStatus.WAITING if any(status in started for status in before) else NodeStatus.IDLE
+        before = (self.frame.units[no] for no in graph.predecessors[self.node.no])
+        return NodeStatus.WAITING if any(unit.has_started for unit in before) else NodeStatus.IDLE
 
     def must_wait(self, after: Unit) -> bool:
         """True for an idle unit after a unit that has run, if it cannot start yet."""
-        has_run = after.status is not NodeStatus.SKIPPED
         return (
-            has_run
-            and self.status is NodeStatus.IDLE
+            self.status is NodeStatus.IDLE
             and (self.pending > 0 or self.node.kind == "conditional")
+            and after.has_started
         )
 
     def inside(self) -> Iterator[Unit]:
@@ -129,7 +136,7 @@ class Line:
 class Frame:
     """The run (owner None) or one item of a map: its units by node number and its counters."""
 
-    __slots__ = ("failed_count", "index", "item", "lines", "open_count", "owner", "units")
+    __slots__ = ("failed_count", "index", "item", "lines", "lost_count", "open_count", "owner", "units")
 
     def __init__(self, graph: Graph, owner: Unit | None, index: int = 0, item: Any = None) -> None:
         self.owner = owner
@@ -142,6 +149,8 @@ class Frame:
             node.no: Unit(self, node, prefix + node.id, len(before[node.no])) for node in nodes
         }
         self.open_count = len(nodes)
+        # Mandatory units that broke and were not caught, and those of them that failed.
+        self.lost_count = 0
         self.failed_count = 0
         self.lines: dict[int, Line] = {}
 
@@ -158,6 +167,11 @@ class Frame:
         if group not in self.lines:
             self.lines[group] = Line(graph.groups[group - 1].max_concurrency)
         return self.lines[group]
+
+    def count(self, unit: Unit, change: int) -> None:
+        if unit.is_lost:
+            self.lost_count += change
+            self.failed_count += change * (unit.status is NodeStatus.FAILED)
 
     def find(self, no: int) -> Unit | None:
         """The unit of a node, in this frame or in a frame around it."""
@@ -188,7 +202,7 @@ def reopen(graph: Graph, unit: Unit) -> list[Unit]:
                 heappush(pending, no)
     for one in again.values():
         frame.open_count += 1
-        frame.failed_count -= one.is_uncaught_failure
+        frame.count(one, -1)
         one.is_caught = one.is_cancelled = False
         one.output = one.error = None
         one.status = NodeStatus.IDLE

@@ -67,12 +67,12 @@ class Projection(RunState):
         key = (event.request_id, event.type, event.will_retry)
         if key in self._seen:
             return False
-        unit = None
+        unit, is_new = None, False
         if event.type is not CallEventType.RUN_ABORTED:
-            path = event.node or self._node_of_request.get(event.request_id)
-            if path is None:
+            if (path := event.node or self._node_of_request.get(event.request_id)) is None:
                 raise UnknownRequest(event.request_id)
             unit = self.unit(path)
+            is_new = unit.request_id is not None and event.request_id not in self._node_of_request
             self._node_of_request[event.request_id] = unit.path
             unit.events.append(event)
         self._seen.add(key)
@@ -80,14 +80,17 @@ class Projection(RunState):
         if unit is None:
             self._abort_run()
         elif event.type is CallEventType.REQUESTED:
-            # A request whose answer came before it changes nothing: it stays in the log.
+            # A request whose answer came before it stays in the log and changes nothing.
             if event.request_id not in self._ended_requests:
                 self._requested(unit, event.request_id)
         else:
+            is_late = event.request_id in self._ended_requests
+            if is_new:  # the answer to a new attempt came before its request
+                self._requested(unit, event.request_id)
+            if not is_late and unit.request_id in (None, event.request_id):
+                self._ended(unit, event)
             if not event.will_retry:
                 self._ended_requests.add(event.request_id)
-            if unit.request_id in (None, event.request_id):
-                self._ended(unit, event)
         self._drain()
         return True
 
@@ -110,9 +113,8 @@ class Projection(RunState):
             past.append(event)
         return past
 
-    # A unit that waits for an event has no slot; it joins the line again when it continues.
-
     def park(self, path: str) -> None:
+        """A unit that waits for an event has no slot; it joins the line again when it continues."""
         unit = self.unit(path)
         unit.is_parked = True
         self._release(unit)
@@ -143,8 +145,7 @@ class Projection(RunState):
             self._on_change(unit)
 
     def _settle(self, unit: Unit, status: NodeStatus, output: Any = None, error: Any = None) -> None:
-        unit.output = output
-        unit.error = error
+        unit.output, unit.error = output, error
         self._open_maps.pop(unit.path, None)
         self._release(unit)
         self._set(unit, status)
@@ -169,6 +170,7 @@ class Projection(RunState):
             self._expand(unit)
         elif rules.must_wait(self.graph, unit):
             self._held.append(unit)
+            self._set(unit, NodeStatus.WAITING)
         else:
             self._decide(unit)
 
@@ -180,8 +182,9 @@ class Projection(RunState):
     def _propagate(self, unit: Unit) -> None:
         frame = unit.frame
         frame.open_count -= 1
-        frame.failed_count += unit.is_uncaught_failure
         is_satisfied = unit.status in SATISFYING
+        if not is_satisfied:
+            frame.count(unit, 1)
         for no in self.graph.successors[unit.node.no]:
             successor = frame.units[no]
             successor.pending -= 1
@@ -189,7 +192,8 @@ class Projection(RunState):
             if successor.is_settled:
                 continue
             if not is_satisfied and not rules.catches(successor.node, unit.node):
-                self._abort_blocked(successor)
+                if successor.status in _UNSTARTED or self.failure_policy == "abort-dependents":
+                    self._abort(successor)
             else:
                 if successor.must_wait(after=unit):
                     self._set(successor, NodeStatus.WAITING)
@@ -216,10 +220,6 @@ class Projection(RunState):
             self._released.append(unit)
         elif not unit.blockers and unit.status in _UNSTARTED:
             self._line_up(unit)
-
-    def _abort_blocked(self, unit: Unit) -> None:
-        if unit.status in _UNSTARTED or self.failure_policy == "abort-dependents":
-            self._abort(unit)
 
     def _line_up(self, unit: Unit) -> None:
         line = unit.frame.line(self.graph, unit)
@@ -280,7 +280,7 @@ class Projection(RunState):
             self._run(frame.owner)
         if unit.frame.open_count == 0 and frame.owner is not None:
             frame.owner.open_item_count += 1
-            frame.owner.failed_item_count -= frame.failed_count > 0
+            frame.owner.failed_item_count -= frame.lost_count > 0
         for one in reopen(self.graph, unit):
             self._set(one, one.unstarted(self.graph))
         for no in self.graph.successors[unit.node.no]:
@@ -316,15 +316,15 @@ class Projection(RunState):
         for inner in unit.inside():
             if not inner.is_settled:
                 self._settle(inner, NodeStatus.ABORTED)
+        self._ended_requests.add(str(unit.request_id))  # its answer is late, also if it is opened again
         self._settle(unit, NodeStatus.ABORTED)
 
     def _abort_run(self) -> None:
         if self.run_status is RunStatus.RUNNING:
             self.run_status = RunStatus.CANCELLED
-            for unit in list(self.units.values()):
-                if not unit.is_settled:
-                    unit.is_cancelled = True
-                    self._settle(unit, NodeStatus.ABORTED)
+            for unit in [one for one in self.units.values() if not one.is_settled]:
+                unit.is_cancelled = True
+                self._settle(unit, NodeStatus.ABORTED)
 
     def _decide(self, unit: Unit) -> None:
         verdict = rules.evaluate_test(unit, self.input)
@@ -332,7 +332,7 @@ class Projection(RunState):
             self._settle(unit, NodeStatus.FAILED, error=verdict)
             return
         for one in rules.caught_by(self.graph, unit) if unit.blockers else ():
-            unit.frame.failed_count -= one.is_uncaught_failure
+            unit.frame.count(one, -1)
             one.is_caught = True
         for branch in self.graph.branches:
             if branch.conditional == unit.node.no and branch.negated is verdict:
@@ -341,7 +341,7 @@ class Projection(RunState):
         self._settle(unit, NodeStatus.COMPLETED, output=verdict)
 
     def _skip(self, unit: Unit) -> None:
-        if not unit.is_settled:
+        if unit.status in _UNSTARTED:
             self._settle(unit, NodeStatus.SKIPPED)
 
     def _expand(self, unit: Unit) -> None:
@@ -365,12 +365,12 @@ class Projection(RunState):
         owner = frame.owner
         if owner is None:
             if self.run_status is RunStatus.RUNNING:
-                self.run_status = RunStatus.FAILED if frame.failed_count else RunStatus.COMPLETED
+                self.run_status = RunStatus.FAILED if frame.lost_count else RunStatus.COMPLETED
             return
         if owner.is_settled:
             return
         owner.open_item_count -= 1
-        owner.failed_item_count += frame.failed_count > 0
+        owner.failed_item_count += frame.lost_count > 0
         if owner.open_item_count == 0:
             self._items_ended(owner)
 
@@ -382,9 +382,8 @@ class Projection(RunState):
         inmost = [one for one in failed if not any(other.path.startswith(f"{one.path}[") for other in failed)]
         for owner in inmost:
             del self._open_maps[owner.path]
-            for inner in list(owner.inside()):
-                if not inner.is_settled:
-                    self._settle(inner, NodeStatus.ABORTED)
+            for inner in [one for one in owner.inside() if not one.is_settled]:
+                self._settle(inner, NodeStatus.ABORTED)
         return bool(failed)
 
     def _items_ended(self, owner: Unit) -> None:

@@ -73,8 +73,9 @@ def must_wait(graph: Graph, conditional: Unit) -> bool:
 
 
 def caught_by(graph: Graph, conditional: Unit) -> Iterator[Unit]:
-    """The failed steps before a conditional: predecessors, and steps whose failure aborted a predecessor."""
-    return (unit for unit in behind(graph, conditional) if unit.status is NodeStatus.FAILED)
+    """The steps before a conditional that failed or were aborted: predecessors, and what aborted them."""
+    broken = (NodeStatus.FAILED, NodeStatus.ABORTED)
+    return (unit for unit in behind(graph, conditional) if unit.status in broken)
 
 
 def document_of(unit: Unit, run_input: Any) -> dict[str, Any]:

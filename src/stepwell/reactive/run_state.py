@@ -32,6 +32,8 @@ class RunState:
         unit = self.unit(path)
         if unit.status not in SETTLED or unit.status is NodeStatus.SKIPPED:
             return None
+        if unit.status is NodeStatus.ABORTED and not unit.events:
+            return None  # it was never called
         return CallResult(unit.status, unit.output, unit.error)
 
     def get_events(self, path: str) -> tuple[CallEvent, ...]:

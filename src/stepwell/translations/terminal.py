@@ -54,6 +54,7 @@ TERMINAL: Final[dict[str, Translation]] = {
     "problem": Translation("problem", "vấn đề"),
     "no problems": Translation("no problems", "không có vấn đề nào"),
     "kind": Translation("kind", "loại"),
+    "labels": Translation("labels", "nhãn"),
     "duty": Translation("during", "khi đang"),
     "subject": Translation("subject", "đối tượng"),
     "since": Translation("since", "từ lúc"),

@@ -34,6 +34,10 @@ class CallsUnderWay:
             floors.append(self.doubtful_after)
         return min(floors, default=self._held.last_batch_id)
 
+    @property
+    def are_under_way(self) -> bool:
+        return bool(self._began_after)
+
     @contextmanager
     def one_more(self) -> Iterator[None]:
         """One call, from its beginning until its answer arrives or is lost."""

@@ -152,7 +152,9 @@ class Exchange:
         self._wake_ups.wake_all()
 
     def _is_through(self) -> bool:
-        return self.is_stopping and self._lines.is_empty and self._second.is_empty
+        """A call under way may bring leases that another loop must release, so no loop ends before it."""
+        is_idle = self._lines.is_empty and self._second.is_empty and not self._calls.are_under_way
+        return self.is_stopping and is_idle
 
     async def _turn(self, calls: LeaseCalls, loop_no: int) -> bool:
         """Wait until there is something to do and do it once; false if the worker stops and all is done."""
