@@ -6,12 +6,17 @@ import EvidencePage from "./pages/evidence/EvidencePage.vue";
 import HealthPage from "./pages/HealthPage.vue";
 import NotFoundPage from "./pages/NotFoundPage.vue";
 import SignInPage from "./pages/SignInPage.vue";
+import type { Counts } from "./api/console";
 import { account, loadSession } from "./session";
 
 declare module "vue-router" {
   interface RouteMeta {
     /** Translation key of the page name, for the document title and the navigation; route parameters fill it. */
     titleKey: string;
+    /** Group of the navigation; pages without one come first. */
+    group?: "process" | "operations";
+    /** What the navigation counts beside the page. */
+    count?: keyof Counts;
     /** Icon in the navigation; a page without one is not listed there. */
     icon?: string;
     /** Path of its parent page in the navigation. */
@@ -29,6 +34,18 @@ declare module "vue-router" {
 
 export const routes: RouteRecordRaw[] = [
   {
+    path: "/governance/problems",
+    name: "problems",
+    component: () => import("./pages/work/ProblemsPage.vue"),
+    meta: { titleKey: "problems.title", icon: "problems", count: "problems", whole: true },
+  },
+  {
+    path: "/inbox",
+    name: "inbox",
+    component: () => import("./pages/work/InboxPage.vue"),
+    meta: { titleKey: "inbox.title", icon: "inbox", count: "inbox", whole: true },
+  },
+  {
     path: "/runs",
     name: "runs",
     component: () => import("./pages/runs/RunsPage.vue"),
@@ -44,7 +61,7 @@ export const routes: RouteRecordRaw[] = [
     path: "/workflows",
     name: "workflows",
     component: () => import("./pages/workflows/WorkflowsPage.vue"),
-    meta: { titleKey: "workflows.title", icon: "flows", whole: true },
+    meta: { titleKey: "workflows.title", icon: "flows", group: "process", whole: true },
   },
   {
     path: "/workflows/:id",
@@ -56,7 +73,7 @@ export const routes: RouteRecordRaw[] = [
     path: "/approvals",
     name: "approvals",
     component: ApprovalsPage,
-    meta: { titleKey: "approvals.title", icon: "approve" },
+    meta: { titleKey: "approvals.title", icon: "approve", group: "process", count: "approvals" },
   },
   {
     path: "/approvals/:id(\\d+)",
@@ -68,7 +85,7 @@ export const routes: RouteRecordRaw[] = [
     path: "/evidence",
     name: "evidence",
     component: EvidencePage,
-    meta: { titleKey: "evidence.title", icon: "audit", isOpen: true },
+    meta: { titleKey: "evidence.title", icon: "audit", group: "operations", isOpen: true },
   },
   {
     path: "/sign-in",
@@ -76,7 +93,37 @@ export const routes: RouteRecordRaw[] = [
     component: SignInPage,
     meta: { titleKey: "signIn.title", isOpen: true, isBare: true },
   },
-  { path: "/", name: "health", component: HealthPage, meta: { titleKey: "health.title", icon: "health" } },
+  { path: "/", name: "health", component: HealthPage, meta: { titleKey: "health.title", icon: "health", group: "operations" } },
+  {
+    path: "/settings",
+    name: "settings",
+    redirect: "/settings/people",
+    meta: { titleKey: "settings.title", icon: "settings", group: "operations" },
+  },
+  {
+    path: "/settings/people",
+    name: "people",
+    component: () => import("./pages/settings/PeoplePage.vue"),
+    meta: { titleKey: "settings.tabs.people", section: "/settings", whole: true },
+  },
+  {
+    path: "/settings/people/:name",
+    name: "person",
+    component: () => import("./pages/settings/PersonPage.vue"),
+    meta: { titleKey: "settings.people.one", section: "/settings", whole: true },
+  },
+  {
+    path: "/settings/tokens",
+    name: "tokens",
+    component: () => import("./pages/settings/TokensPage.vue"),
+    meta: { titleKey: "settings.tabs.tokens", section: "/settings", whole: true },
+  },
+  {
+    path: "/settings/sessions",
+    name: "sessions",
+    component: () => import("./pages/settings/SessionsPage.vue"),
+    meta: { titleKey: "settings.tabs.sessions", section: "/settings", whole: true },
+  },
   { path: "/:rest(.*)*", name: "not-found", component: NotFoundPage, meta: { titleKey: "notFound.title" } },
 ];
 

@@ -1,5 +1,6 @@
 import { shallowRef } from "vue";
 
+import type { operations } from "./api/openapi";
 import { asProblem, onSignedOut, setCsrfToken } from "./api/request";
 import { enterByLink, enterByPassword, leave, readSession, type Account } from "./api/session";
 
@@ -35,4 +36,9 @@ export async function signOut(): Promise<void> {
   await leave();
   setCsrfToken(null);
   account.value = null;
+}
+
+/** Whether the server would take this operation from who is signed in. It checks again with each call. */
+export function may(operation: keyof operations): boolean {
+  return account.value?.operations.includes(operation) ?? false;
 }

@@ -12,6 +12,8 @@ export function useKeys(keys: Record<string, () => unknown>): void {
   function onKey(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (isForTyping(event.target as HTMLElement | null) || document.querySelector("dialog[open]")) return;
+    // Enter on a button or a link is for that button or link.
+    if (event.key === "Enter" && (event.target as HTMLElement | null)?.closest("button, a, summary")) return;
     const act = Object.hasOwn(keys, event.key) ? keys[event.key] : undefined;
     if (!act) return;
     event.preventDefault();

@@ -1,7 +1,7 @@
 import { computed, onMounted, onUnmounted, ref, type Ref } from "vue";
 
 /** The rows of a long list that are in view; every row has the same height. */
-export function useWindow(frame: Ref<HTMLElement | null>, rowHeight: number, count: () => number, onEnd: () => void) {
+export function useWindow(frame: Ref<HTMLElement | null>, rowHeight: number, count: () => number) {
   const top = ref(0);
   const height = ref(800);
   const spare = 12;
@@ -12,7 +12,6 @@ export function useWindow(frame: Ref<HTMLElement | null>, rowHeight: number, cou
     if (!element) return;
     top.value = element.scrollTop;
     height.value = element.clientHeight;
-    if (element.scrollTop + element.clientHeight > (count() - 3 * spare) * rowHeight) onEnd();
   }
 
   onMounted(() => {

@@ -1,57 +1,14 @@
 import { getJson, postJson } from "./request";
-import type { Schema } from "../schema";
+import type { Answer, Schemas } from "./types";
 
-export interface RunRow {
-  run_id: string;
-  workflow: string;
-  version_no: number;
-  state_code: string;
-  rollup_state_code: string;
-  open_count: number;
-  mandatory_count: number;
-  completed_count: number;
-  skipped_count: number;
-  failed_count: number;
-  trigger_ref: string | null;
-  started_by: string | null;
-  created_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-  deadline_at: string | null;
-  labels?: Record<string, string>;
-}
+export type RunRow = Schemas["RunView"];
+export type WorkflowRow = Schemas["WorkflowView"];
+export type VersionRow = Schemas["VersionView"];
+export type SavedView = Schemas["ViewShown"];
 
 export interface Page<T> {
   items: T[];
   next: string | null;
-}
-
-export interface WorkflowRow {
-  name: string;
-  title: string | null;
-  version_no: number;
-  version_count: number;
-  step_count: number;
-  published_at: string;
-  published_by: string;
-  input_schema: Schema | null;
-}
-
-export interface VersionRow {
-  version_no: number;
-  step_count: number;
-  graph_hash: string;
-  published_at: string;
-  published_by: string;
-}
-
-export interface SavedView {
-  view_id: number;
-  name: string;
-  filter: Record<string, string>;
-  shared: boolean;
-  owner: string;
-  is_mine: boolean;
 }
 
 export const runFilters = ["workflow", "state", "colour", "key", "label", "started_after", "started_before"] as const;
@@ -79,14 +36,14 @@ export function readVersions(name: string, signal?: AbortSignal): Promise<Page<V
   return getJson<Page<VersionRow>>(`/workflows/${encodeURIComponent(name)}/versions?limit=50`, signal);
 }
 
-export function readViews(signal?: AbortSignal): Promise<{ items: SavedView[] }> {
-  return getJson<{ items: SavedView[] }>("/views?page=runs", signal);
+export function readViews(signal?: AbortSignal): Promise<Answer<"list_views">> {
+  return getJson<Answer<"list_views">>("/views?page=runs", signal);
 }
 
 export function saveView(name: string, filter: RunFilter, shared: boolean): Promise<SavedView> {
   return postJson<SavedView>("/views", { name, page: "runs", filter, columns: [], shared });
 }
 
-export function startRun(workflow: string, input: Record<string, unknown>, key: string): Promise<{ run_id: string }> {
-  return postJson<{ run_id: string }>("/runs", { workflow, input, ...(key === "" ? {} : { key }) });
+export function startRun(workflow: string, input: Record<string, unknown>, key: string): Promise<Answer<"start_run">> {
+  return postJson<Answer<"start_run">>("/runs", { workflow, input, ...(key === "" ? {} : { key }) });
 }

@@ -1,12 +1,7 @@
+import type { Schemas } from "./types";
+
 /** The error document of the server (RFC 9457), or our own if there was no answer. */
-export interface ProblemDetails {
-  type: string;
-  title: string;
-  status: number;
-  detail?: string;
-  hint?: string;
-  request_id?: string;
-}
+export type ProblemDetails = Schemas["Problem"];
 
 export class Problem extends Error {
   constructor(readonly details: ProblemDetails) {

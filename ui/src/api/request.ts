@@ -1,5 +1,7 @@
 import { offlineProblem, Problem, problemFrom } from "./problem";
 
+export type { Problem } from "./problem";
+
 const timeoutMilliseconds = 15_000;
 const notSignedIn = "urn:stepwell:problem:not-signed-in";
 

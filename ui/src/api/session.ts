@@ -1,21 +1,9 @@
 import { getJson, sendJson } from "./request";
+import type { Answer } from "./types";
 
 /** Who is signed in, and what the person may do. */
-export interface Account {
-  name: string;
-  kind: string;
-  title: string | null;
-  tenant: string;
-  roles: string[];
-  verbs: string[];
-  ends_at: string | null;
-  csrf_token: string | null;
-}
-
-export interface Entered {
-  name: string;
-  csrf_token: string;
-}
+export type Account = Answer<"read_session">;
+export type Entered = Answer<"sign_in">;
 
 export function readSession(signal?: AbortSignal): Promise<Account> {
   return getJson<Account>("/session", signal);

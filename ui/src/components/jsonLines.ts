@@ -8,6 +8,8 @@ export interface JsonLine {
   text: string;
   kind: "text" | "number" | "word" | "open";
   isFolded: boolean;
+  /** A long text is cut until somebody asks for it. */
+  isCut: boolean;
 }
 
 export const linesMax = 500;
@@ -20,11 +22,13 @@ function entriesOf(value: unknown): [string, unknown][] | null {
 }
 
 /** A long list is folded at first; `turned` holds the paths that the person turned. */
-export function jsonLines(value: unknown, turned: ReadonlySet<string>): { lines: JsonLine[]; isCut: boolean } {
+export function jsonLines(
+  value: unknown, turned: ReadonlySet<string>, most = linesMax, whole: ReadonlySet<string> = new Set(),
+): { lines: JsonLine[]; isCut: boolean } {
   const lines: JsonLine[] = [];
   let isCut = false;
   const walk = (one: unknown, name: string | null, path: string, depth: number): void => {
-    if (lines.length >= linesMax) {
+    if (lines.length >= most) {
       isCut = true;
       return;
     }
@@ -32,12 +36,13 @@ export function jsonLines(value: unknown, turned: ReadonlySet<string>): { lines:
     if (!entries) {
       const text = JSON.stringify(one) ?? "null";
       const kind = typeof one === "string" ? "text" : typeof one === "number" ? "number" : "word";
-      lines.push({ path, depth, name, kind, isFolded: false, text: text.length > textMax ? `${text.slice(0, textMax)}…` : text });
+      const isLong = text.length > textMax && !whole.has(path);
+      lines.push({ path, depth, name, kind, isFolded: false, isCut: isLong, text: isLong ? `${text.slice(0, textMax)}…` : text });
       return;
     }
     const isFolded = (depth > 0 && entries.length > foldFrom) !== turned.has(path);
     const [left, right] = Array.isArray(one) ? ["[", "]"] : ["{", "}"];
-    lines.push({ path, depth, name, kind: "open", isFolded, text: `${left}${entries.length}${right}` });
+    lines.push({ path, depth, name, kind: "open", isFolded, isCut: false, text: `${left}${entries.length}${right}` });
     if (!isFolded) for (const [key, inner] of entries) walk(inner, key, `${path}/${key}`, depth + 1);
   };
   walk(value, null, "", 0);

@@ -38,6 +38,7 @@ export interface NodeFace extends BoxFace {
   more: string;
   aria: string;
   parts: StatePart[] | null;
+  change: string | undefined;
 }
 
 export function stepDefs(layout: Layout): Map<number, StepDef> {
@@ -90,6 +91,8 @@ export interface Marks {
   critical: ReadonlySet<number>;
   behind: ReadonlySet<number>;
   hits: ReadonlySet<number>;
+  /** What differs from another version. */
+  changes?: ReadonlyMap<number, string> | undefined;
 }
 
 /** What is seen of a step from afar: no words. */
@@ -129,8 +132,9 @@ export function nodeFace(
     ...boxFace(def.no, step, marks),
     word,
     more,
-    aria: [def.label, word, more].filter(Boolean).join(", "),
+    aria: [def.label, word, more, ...(parts ?? []).map((part) => `${part.count} ${part.label}`)].filter(Boolean).join(", "),
     parts,
+    change: marks.changes?.get(def.no),
   };
 }
 

@@ -14,6 +14,8 @@ export function useCamera(frame: Ref<HTMLElement | null>, world: () => Size) {
   let wanted = camera.value;
   let asked = 0;
   let glide = 0;
+  /** Where a glide ends: the next step begins there, so that keys pressed quickly add up. */
+  let goal: Camera | null = null;
   const pointers = new Map<number, { x: number; y: number }>();
   let moved = 0;
   let observer: ResizeObserver | null = null;
@@ -28,6 +30,7 @@ export function useCamera(frame: Ref<HTMLElement | null>, world: () => Size) {
 
   function move(next: Camera): void {
     cancelAnimationFrame(glide);
+    goal = null;
     show(next);
   }
 
@@ -35,12 +38,15 @@ export function useCamera(frame: Ref<HTMLElement | null>, world: () => Size) {
   function glideTo(next: Camera): void {
     cancelAnimationFrame(glide);
     const [from, to] = [wanted, clamp(next, world(), view.value)];
+    goal = null;
     if (window.matchMedia("(prefers-reduced-motion: reduce)").matches) return show(to);
+    goal = to;
     const begun = performance.now();
     const step = (now: number) => {
       const share = Math.min(1, Math.max(0, (now - begun) / glideMilliseconds));
       show(between(from, to, share));
       if (share < 1) glide = requestAnimationFrame(step);
+      else goal = null;
     };
     glide = requestAnimationFrame(step);
   }
@@ -116,5 +122,5 @@ export function useCamera(frame: Ref<HTMLElement | null>, world: () => Size) {
   });
   watch(view, () => show(wanted));
 
-  return { camera, view, move, glideTo, target: () => wanted };
+  return { camera, view, move, glideTo, target: () => goal ?? wanted };
 }

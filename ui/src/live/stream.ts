@@ -1,29 +1,12 @@
 import { ref, shallowRef } from "vue";
 
-import type { Counts, StepsPart } from "../api/runs";
+import type { StreamChanges } from "../api/runs";
 
 // One connection for each tab, whatever pages it shows. It goes on after the last position it has seen.
 
 export type LiveState = "off" | "connecting" | "live" | "lost";
 
-export interface RunChange extends StepsPart {
-  state: string;
-  colour: string;
-  counts: Counts;
-  finished_at: string | null;
-}
-
-type StreamEvent = [
-  eventId: number, at: string, runId: number, no: number | null, type: string, from: string | null, to: string | null, actor: string | null,
-];
-
-export interface Changes {
-  position: string;
-  last_event_id: number;
-  events: StreamEvent[];
-  topics: Record<string, number[]>;
-  runs: Record<string, RunChange>;
-}
+export type Changes = StreamChanges;
 
 export interface Listener {
   /** Something of the topic changed. */

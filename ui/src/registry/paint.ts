@@ -1,15 +1,9 @@
-// The colours of the registry as one style sheet: [data-tl="green"] has --fg and --bg.
+import type { Schemas } from "../api/types";
 
-export interface Pair {
-  fg: string;
-  bg: string;
-}
+// The colours of the registry as one style sheet: what has the attribute data-tl gets --fg and --bg.
 
-export interface ColourToken extends Pair {
-  token: string;
-  shape: string;
-  high_contrast: Pair;
-}
+export type Pair = Schemas["Pair"];
+export type ColourToken = Schemas["ColourToken"];
 
 const prefix = "ui.traffic_light.";
 const colourPattern = /^#[0-9a-f]{6}$/i;

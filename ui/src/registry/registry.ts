@@ -1,39 +1,13 @@
 import { computed, shallowRef } from "vue";
 
 import { getJson } from "../api/request";
-import { paint, tokenName, type ColourToken } from "./paint";
+import type { Answer, Schemas } from "../api/types";
+import { paint, tokenName } from "./paint";
 
-export interface Words {
-  en: string;
-  vi: string;
-}
-
-/** A state of a machine as the registry shows it. */
-export interface StateRow {
-  scope: string;
-  state_code: string;
-  color_token: string;
-  icon_token: string;
-  semantic_class: string;
-  is_terminal: boolean;
-  ordinal: number;
-  label: Words;
-  short: Words;
-}
-
-export interface FacetRow {
-  scope: string;
-  state_code: string;
-  facet_code: string;
-  icon_token: string;
-  label: Words;
-}
-
-export interface Tokens {
-  colours: ColourToken[];
-  states: StateRow[];
-  facets: FacetRow[];
-}
+export type Words = Schemas["Words"];
+export type Tokens = Answer<"read_tokens">;
+export type StateRow = Schemas["StateToken"];
+export type FacetRow = Schemas["FacetToken"];
 
 /** How a state is drawn: the name of its colour, its icon, its words. */
 export interface Face {
@@ -76,11 +50,23 @@ export function stateFace(scope: string, code: string): Face {
   return { tone: "", icon: "", label, short: label, semanticClass: "", isTerminal: false, ordinal: 0 };
 }
 
+/** The states of a machine, in the order of the registry. */
+export function stateCodes(scope: string): string[] {
+  return (tokens.value?.states ?? []).filter((row) => row.scope === scope).sort((a, b) => a.ordinal - b.ordinal).map((row) => row.state_code);
+}
+
 export function facetRow(scope: string, code: string): FacetRow | null {
   return facets.value.get(`${scope}/${code}`) ?? null;
 }
 
 /** Changes when other tokens were read; drawings on a canvas watch it. */
+/** What a step can be said to wait for, in the order of the registry. */
+export function stepFacets(): { code: string; label: FacetRow["label"] }[] {
+  return [...facets.value.values()]
+    .filter((row) => row.scope === "step" && row.facet_code.startsWith("waiting_"))
+    .map((row) => ({ code: row.facet_code, label: row.label }));
+}
+
 export const tokensRead = computed(() => tokens.value);
 
 export function colourOf(tone: string, highContrast: boolean): { fg: string; bg: string } | null {

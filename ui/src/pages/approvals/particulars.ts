@@ -7,7 +7,7 @@ export type StateFilter = (typeof stateFilters)[number];
 
 /** The filter in the address; for an unknown filter the default one. */
 export function stateFilter(given: unknown): StateFilter {
-  return stateFilters.find((name) => name === given) ?? "requested";
+  return stateFilters.find((name) => name === given) ?? stateFilters[0];
 }
 
 /** The name of an actor without the way it came: `web:ben` is ben. */

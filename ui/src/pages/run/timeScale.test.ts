@@ -5,7 +5,7 @@ import { stepStates } from "../../graph/steps";
 import { folds, rowsOf, ticksOf, toDrawn } from "./timeScale";
 
 const timeline: Timeline = {
-  from: "2026-03-01T06:00:00Z", to: "2026-03-01T08:01:04Z", now: "2026-03-01T08:01:00Z",
+  from: "2026-03-01T06:00:00Z", to: "2026-03-01T08:01:04Z", now: "2026-03-01T08:01:00Z", is_ended: false,
   scale: [[0, 60_000, 0, 60_000], [60_000, 7_260_000, 60_000, 64_000], [7_260_000, 7_264_000, 64_000, 68_000]],
   drawn_ms: 68_000,
   segments: { no: [1, 2, 2], kind: [0, 1, 0], attempt: [1, 1, 2], from: [0, 60_000, 7_260_000], to: [60_000, 7_260_000, null] },

@@ -2,9 +2,9 @@ import { computed, onUnmounted, ref, shallowRef, watch } from "vue";
 
 import type { Problem } from "../../api/problem";
 import { asProblem } from "../../api/request";
-import { readLayout, readSnapshot, type LaneKind, type Layout, type Snapshot } from "../../api/runs";
+import { readLayout, readSnapshot, type LaneKind, type Layout, type RunChange, type Snapshot } from "../../api/runs";
 import { stepStates, withChanges, type StepState, type StepStates } from "../../graph/steps";
-import { lastEventId, listen, type RunChange } from "../../live/stream";
+import { lastEventId, listen } from "../../live/stream";
 
 const againMilliseconds = 2_000;
 
@@ -94,8 +94,8 @@ export function useRun(run: () => string, at: () => string | null, lanes: () => 
       const found = await readSnapshot(run(), null);
       const before = snapshot.value;
       if (!before || found.run.run_id !== before.run.run_id || at() !== null) return;
-      const { why, critical_path, expected_end, rollup, behind = {} } = found;
-      snapshot.value = { ...before, why, critical_path, expected_end, rollup, behind };
+      const { why, critical_path, expected_end, rollup, actions = [], behind = {} } = found;
+      snapshot.value = { ...before, why, critical_path, expected_end, rollup, actions, behind };
     } catch {
       // The last answer stays; the connection tells that it is lost.
     }

@@ -1,6 +1,7 @@
-import { computed, onUnmounted, ref, shallowRef, watch } from "vue";
+import { onUnmounted, ref, shallowRef, triggerRef, watch } from "vue";
 
-import { readRuns, type RunFilter, type RunRow } from "../../api/lists";
+import { readPlaces } from "../../api/console";
+import { pageSize, readRuns, type RunFilter, type RunRow } from "../../api/lists";
 import type { Problem } from "../../api/problem";
 import { asProblem } from "../../api/request";
 import { listen, type Changes } from "../../live/stream";
@@ -9,75 +10,110 @@ const liveMost = 12;
 const freshMilliseconds = 3_000;
 const againMilliseconds = 10_000;
 
-/** The runs of a filter, page by page as they are needed. Those in view change as they change. */
+/**
+ * The runs of a filter. The server tells where each page begins, so that any of them is read by one seek, however far a person
+ * scrolls; rows that nobody looked at are not read. Those in view change as they change.
+ */
 export function useRuns(filter: () => RunFilter) {
-  const rows = shallowRef<RunRow[]>([]);
-  const next = ref<string | null>(null);
+  /** Rows that were read, by their place in the list; the others are holes. */
+  const rows = shallowRef<(RunRow | undefined)[]>([]);
   const isRead = ref(false);
+  const isAtLeast = ref(false);
+  /** Runs that were started since, while somebody looked further down. */
+  const newer = ref(0);
   const problem = shallowRef<Problem | null>(null);
   /** Runs that changed in the last three seconds. */
   const fresh = shallowRef<ReadonlySet<string>>(new Set());
+  let cursors: (string | null)[] = [null];
+  let pages = new Set<number>();
+  let view: [first: number, last: number] = [0, 0];
   let reading: AbortController | null = null;
   let timer = 0;
   const stops = new Map<string, () => void>();
 
+  function put(page: number, found: RunRow[]): void {
+    found.forEach((row, at) => (rows.value[page * pageSize + at] = row));
+    triggerRef(rows);
+  }
+
+  /** The list from its beginning. */
   async function read(): Promise<void> {
     reading?.abort();
     const mine = (reading = new AbortController());
     window.clearTimeout(timer);
     try {
-      const found = await readRuns(filter(), null, mine.signal);
+      const first = await readRuns(filter(), null, mine.signal);
+      const places = first.next === null ? null : await readPlaces(filter(), pageSize, mine.signal);
       if (mine.signal.aborted) return;
-      put(found.items, found.next);
+      cursors = [null, ...(places?.cursors ?? [])];
+      pages = new Set([0]);
+      rows.value = Array.from({ length: Math.max(first.items.length, places?.count ?? 0) });
+      isAtLeast.value = places?.is_at_least ?? false;
+      put(0, first.items);
+      [isRead.value, problem.value, newer.value] = [true, null, 0];
+      void need(...view);
     } catch (cause) {
       if (!mine.signal.aborted) problem.value = asProblem(cause);
     }
-    timer = window.setTimeout(() => document.visibilityState === "visible" && void read(), againMilliseconds);
+    plan();
   }
 
-  /** A new first page keeps the pages behind it, so that the place in the list stays. */
-  function put(first: RunRow[], cursor: string | null): void {
-    const end = first.at(-1);
-    const known = new Set(first.map((row) => row.run_id));
-    const behind = isRead.value && end && rows.value.length > first.length
-      ? rows.value.filter((row) => Number(row.run_id) < Number(end.run_id) && !known.has(row.run_id))
-      : [];
-    rows.value = [...first, ...behind];
-    if (behind.length === 0) next.value = cursor;
-    isRead.value = true;
-    problem.value = null;
+  function plan(): void {
+    window.clearTimeout(timer);
+    timer = window.setTimeout(() => (document.visibilityState === "visible" ? void again() : plan()), againMilliseconds);
   }
 
-  let loading = false;
-  async function readMore(): Promise<void> {
-    if (next.value === null || loading) return;
-    loading = true;
-    const asked = JSON.stringify(filter());
+  /** What is in view once more, and what is new above it. At the top the whole list begins again. */
+  async function again(): Promise<void> {
+    if (view[0] === 0) return read();
     try {
-      const found = await readRuns(filter(), next.value);
-      if (asked !== JSON.stringify(filter())) return;
-      const known = new Set(rows.value.map((row) => row.run_id));
-      rows.value = [...rows.value, ...found.items.filter((row) => !known.has(row.run_id))];
-      next.value = found.next;
+      const first = await readRuns(filter(), null);
+      const known = Number(rows.value[0]?.run_id ?? 0);
+      newer.value = first.items.filter((row) => Number(row.run_id) > known).length;
+      for (const page of pagesIn(...view)) put(page, (await readRuns(filter(), cursors[page] ?? null)).items);
+      problem.value = null;
     } catch (cause) {
       problem.value = asProblem(cause);
-    } finally {
-      loading = false;
+    }
+    plan();
+  }
+
+  function pagesIn(first: number, last: number): number[] {
+    const [from, to] = [Math.floor(first / pageSize), Math.floor(Math.max(first, last - 1) / pageSize)];
+    return Array.from({ length: to - from + 1 }, (_, at) => from + at).filter((page) => page < cursors.length && page * pageSize < rows.value.length);
+  }
+
+  /** Reads the rows of these places if nobody has read them yet. */
+  async function need(first: number, last: number): Promise<void> {
+    view = [first, last];
+    const asked = JSON.stringify(filter());
+    for (const page of pagesIn(first, last)) {
+      if (pages.has(page)) continue;
+      pages.add(page);
+      try {
+        const found = await readRuns(filter(), cursors[page] ?? null);
+        if (asked !== JSON.stringify(filter())) return;
+        put(page, found.items);
+      } catch (cause) {
+        pages.delete(page);
+        problem.value = asProblem(cause);
+      }
     }
   }
 
   function onChanges(changes: Changes): void {
     const touched = new Set<string>();
-    rows.value = rows.value.map((row) => {
-      const change = changes.runs[row.run_id];
-      if (!change) return row;
+    rows.value.forEach((row, at) => {
+      const change = row && changes.runs[row.run_id];
+      if (!row || !change) return;
       touched.add(row.run_id);
-      return {
+      rows.value[at] = {
         ...row, state_code: change.state, rollup_state_code: change.colour, finished_at: change.finished_at,
         open_count: change.counts.open, completed_count: change.counts.completed, failed_count: change.counts.failed,
       };
     });
     if (touched.size === 0) return;
+    triggerRef(rows);
     fresh.value = new Set([...fresh.value, ...touched]);
     window.setTimeout(() => {
       fresh.value = new Set([...fresh.value].filter((id) => !touched.has(id)));
@@ -99,7 +135,8 @@ export function useRuns(filter: () => RunFilter) {
   watch(() => JSON.stringify(filter()), () => {
     isRead.value = false;
     rows.value = [];
-    next.value = null;
+    cursors = [null];
+    view = [0, 0];
     void read();
   }, { immediate: true });
   onUnmounted(() => {
@@ -108,5 +145,5 @@ export function useRuns(filter: () => RunFilter) {
     for (const stop of stops.values()) stop();
   });
 
-  return { rows, isRead, problem, fresh, read, readMore, watchRuns, hasMore: computed(() => next.value !== null) };
+  return { rows, isRead, isAtLeast, newer, problem, fresh, read, need, watchRuns };
 }
