@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import core, engine, graphs, history, rebuild, report
+from bench import core, engine, graphs, history, http, pages, rebuild, report
 from bench.environment import ROOT, peers_python
 from bench.floor import commits_per_second
 from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestant
@@ -21,7 +21,7 @@ from bench.workloads import WORKLOADS
 
 FLOOR_SECONDS = 5
 PAGE = ROOT / "docs" / "benchmarks.md"
-OTHER_PARTS = ("floor", "core", "engine", "history", "graphs", "rebuild")
+OTHER_PARTS = ("floor", "core", "engine", "history", "graphs", "rebuild", "pages", "http")
 
 
 def main() -> int:
@@ -55,6 +55,8 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
         "history": {},
         "graphs": {},
         "rebuild": {},
+        "pages": {},
+        "http": {},
         "records": [],
     }
     if "floor" in parts:
@@ -62,17 +64,22 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
             result["floor"] = commits_per_second(url, seconds=1 if arguments.quick else FLOOR_SECONDS)
     result["records"] = _run_contest(server, arguments)
     if "core" in parts:
-        with server.fresh_database("core") as url:
+        with server.fresh_database("core", is_migrated=True) as url:
             result["core"] = core.measure(url, quick=arguments.quick)
     if "engine" in parts:
         result["engine"] = engine.measure(server, quick=arguments.quick)
     if "history" in parts:
-        with server.fresh_database("history") as url:
+        with server.fresh_database("history", is_migrated=True) as url:
             result["history"] = history.measure(url, quick=arguments.quick)
     if "graphs" in parts and STEPWELL in arguments.contestants:
         result["graphs"] = graphs.measure(server, quick=arguments.quick)
     if "rebuild" in parts and STEPWELL in arguments.contestants:
         result["rebuild"] = rebuild.measure(server, quick=arguments.quick)
+    if "pages" in parts and STEPWELL in arguments.contestants:
+        result["pages"] = pages.measure(server, quick=arguments.quick)
+    if "http" in parts and STEPWELL in arguments.contestants:
+        with server.fresh_database("http", is_migrated=True) as url:
+            result["http"] = http.measure(url, quick=arguments.quick)
     return result
 
 
@@ -120,6 +127,10 @@ def _as_text(result: dict[str, Any]) -> str:
         parts.append(graphs.markdown(result["graphs"]))
     if result["rebuild"]:
         parts.append(rebuild.markdown(result["rebuild"]))
+    if result["pages"]:
+        parts.append(pages.markdown(result["pages"]))
+    if result["http"]:
+        parts.append(http.markdown(result["http"]))
     return "\n".join(parts)
 
 

@@ -14,7 +14,6 @@ import psycopg
 
 from bench.meter import Meter, Reading, postgres_cpu_between
 from stepwell.define import Operation, Parallel, Workflow, freeze
-from stepwell.store.schema.migrate import migrate
 
 TENANT = 1
 BATCHES = {1: 1000, 100: 40, 1000: 8}
@@ -99,7 +98,6 @@ class Cost:
 
 
 def measure(database_url: str, *, quick: bool) -> dict[str, Any]:
-    migrate(database_url)
     batches = QUICK_BATCHES if quick else BATCHES
     result: dict[str, Any] = {}
     with psycopg.connect(database_url, autocommit=True, prepare_threshold=2) as connection:

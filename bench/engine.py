@@ -17,7 +17,6 @@ from bench.meter import Meter, cost_between
 from bench.server import BenchServer
 from bench.workloads import BUDGET_SECONDS
 from stepwell.define import Workflow, freeze
-from stepwell.store.schema.migrate import migrate
 
 START_CHUNK = 1000
 ROUTINES_SHOWN = 8
@@ -65,8 +64,7 @@ def loads(*, quick: bool) -> list[Load]:
 def measure(server: BenchServer, *, quick: bool) -> list[dict[str, Any]]:
     results = []
     for load in loads(quick=quick):
-        with server.fresh_database(f"engine_{load.label}") as url:
-            migrate(url)
+        with server.fresh_database(f"engine_{load.label}", is_migrated=True) as url:
             results.append(_measure(url, load))
     return results
 
@@ -124,8 +122,10 @@ def fill(connection: psycopg.Connection[Any], load: Load, count: int) -> float:
     return time.perf_counter() - begun
 
 
-def drain(connection: psycopg.Connection[Any], session_key: int, batch: int) -> int:
-    """Claims and reports until nothing is claimable; raises SystemExit after BUDGET_SECONDS."""
+def drain(
+    connection: psycopg.Connection[Any], session_key: int, batch: int, *, until: int | None = None
+) -> int:
+    """Claims and reports until nothing is claimable or so many are done; raises after BUDGET_SECONDS."""
     units = 0
     deadline = time.perf_counter() + BUDGET_SECONDS
     rows = connection.execute(_CLAIM, [session_key, batch]).fetchall()
@@ -135,9 +135,19 @@ def drain(connection: psycopg.Connection[Any], session_key: int, batch: int) -> 
         units += len(rows)
         tenant_ids, unit_ids, lease_nos = (list(column) for column in zip(*rows, strict=True))
         outcomes, bodies = ["completed"] * len(rows), [None] * len(rows)
-        arguments = [session_key, tenant_ids, unit_ids, lease_nos, outcomes, bodies, batch]
+        wanted = batch if until is None or units + batch <= until else 0
+        arguments = [session_key, tenant_ids, unit_ids, lease_nos, outcomes, bodies, wanted]
         rows = connection.execute(_REPORT, arguments).fetchall()
     return units
+
+
+def complete_once(connection: psycopg.Connection[Any], session_key: int, count: int) -> int:
+    """Claims so many units and completes them in one commit; claims none after them."""
+    rows = connection.execute(_CLAIM, [session_key, count]).fetchall()
+    tenant_ids, unit_ids, lease_nos = (list(column) for column in zip(*rows, strict=True))
+    outcomes, bodies = ["completed"] * len(rows), [None] * len(rows)
+    connection.execute(_REPORT, [session_key, tenant_ids, unit_ids, lease_nos, outcomes, bodies, 0])
+    return len(rows)
 
 
 def _scalar(connection: psycopg.Connection[Any], query: str, *parameters: Any) -> int:

@@ -16,7 +16,6 @@ from bench import shapes
 from bench.engine import Load, drain, fill, open_session
 from bench.meter import Meter, cost_between
 from bench.server import BenchServer
-from stepwell.store.schema.migrate import migrate
 
 SIZES = {
     "chain": (10, 100, 1000, 10_000),
@@ -40,13 +39,12 @@ def measure(server: BenchServer, *, quick: bool) -> dict[str, Any]:
     for shape, sizes in SIZES.items():
         result[shape] = {}
         for steps in QUICK_SIZES if quick else sizes:
-            with server.fresh_database(f"graph_{shape}") as url:
+            with server.fresh_database(f"graph_{shape}", is_migrated=True) as url:
                 result[shape][str(steps)] = _cell(url, shape, steps, quick=quick)
     return result
 
 
 def _cell(url: str, shape: str, steps: int, *, quick: bool) -> dict[str, Any]:
-    migrate(url)
     flow, steps_of_run = shapes.of(shape, steps)
     at_once = RUNS_AT_ONCE.get(shape) or max(1, FAN_STEPS_AT_ONCE // steps)
     load = Load(shape, flow, 2 if quick else at_once, BATCH[shape])

@@ -14,7 +14,6 @@ from bench import shapes
 from bench.engine import Load, drain, fill, open_session
 from bench.meter import Meter, cost_between
 from stepwell.define import Operation, Workflow
-from stepwell.store.schema.migrate import migrate
 
 FINISHED_RUNS = 100_000
 QUICK_FINISHED_RUNS = 500
@@ -45,7 +44,6 @@ _OF_RUN = {
 
 
 def measure(database_url: str, *, quick: bool) -> dict[str, Any]:
-    migrate(database_url)
     load = Load("history", shapes.chain(10), QUICK_MEASURED_RUNS if quick else MEASURED_RUNS, BATCH)
     finished = QUICK_FINISHED_RUNS if quick else FINISHED_RUNS
     meter = Meter(database_url)
@@ -55,7 +53,7 @@ def measure(database_url: str, *, quick: bool) -> dict[str, Any]:
             fill(connection, load, load.count)
             drain(connection, session_key, load.batch)
             empty = _cheapest(connection, meter, session_key, load)
-            _write_past(connection, session_key, finished)
+            write_past(connection, session_key, finished)
             full = _cheapest(connection, meter, session_key, load)
     finally:
         meter.close()
@@ -80,7 +78,7 @@ def _cheapest(
     }
 
 
-def _write_past(connection: psycopg.Connection[Any], session_key: int, runs: int) -> None:
+def write_past(connection: psycopg.Connection[Any], session_key: int, runs: int) -> None:
     """Writes copies of one finished one-step run; later runs get higher numbers."""
     fill(connection, Load("past", PAST_FLOW, 1, 1), 1)
     drain(connection, session_key, 1)

@@ -17,7 +17,6 @@ from bench.server import BenchServer
 from stepwell.define import Graph, freeze
 from stepwell.reactive import NodeStatus, Projection
 from stepwell.reactive.event_log import LogRow, UnitRow, call_events, paths_of
-from stepwell.store.schema.migrate import migrate
 
 STEPS = 2000
 QUICK_STEPS = 40
@@ -42,13 +41,12 @@ order by e.event_id
 def measure(server: BenchServer, *, quick: bool) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for shape in ("chain", "fan", "layers"):
-        with server.fresh_database(f"rebuild_{shape}") as url:
+        with server.fresh_database(f"rebuild_{shape}", is_migrated=True) as url:
             result[shape] = _measure(url, shape, QUICK_STEPS if quick else STEPS)
     return result
 
 
 def _measure(url: str, shape: str, steps: int) -> dict[str, Any]:
-    migrate(url)
     flow, _ = shapes.of(shape, steps)
     graph = freeze(flow)
     with psycopg.connect(url, autocommit=True) as connection:

@@ -60,7 +60,8 @@ def run_plan(server: BenchServer, plan: Plan) -> Iterator[dict[str, Any]]:
 
 def _run_cell(server: BenchServer, contestant: Contestant, workload: str, *, quick: bool) -> dict[str, Any]:
     sizes = sizes_for(WORKLOADS[workload], contestant.name, quick=quick)
-    with server.fresh_database(f"{contestant.name}_{workload}") as url:
+    is_ours = contestant.name == STEPWELL
+    with server.fresh_database(f"{contestant.name}_{workload}", is_migrated=is_ours) as url:
         order = Order(workload, url, sizes, BUDGET_SECONDS)
         return answer_of(contestant, order)
 

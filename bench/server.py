@@ -6,6 +6,7 @@ Receives a URL, or none (then the embedded PostgreSQL starts in a temporary fold
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import tempfile
 from collections.abc import Iterator
@@ -16,25 +17,27 @@ import psycopg
 from psycopg import conninfo, sql
 
 from stepwell.store.embedded.server import EmbeddedServer
+from stepwell.store.schema.migrate import migrate
 
 REPORTED_SETTINGS = ("shared_buffers", "max_wal_size", "wal_compression", "checkpoint_timeout", "jit")
 MUST_BE_ON = ("fsync", "synchronous_commit", "full_page_writes")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BenchServer:
     admin_url: str
     version: str
     settings: dict[str, str]
 
     @contextlib.contextmanager
-    def fresh_database(self, name: str) -> Iterator[str]:
+    def fresh_database(self, name: str, *, is_migrated: bool = False) -> Iterator[str]:
         """A database that exists for one cell only, so that no cell finds rows of another cell."""
         database = f"bench_{name}_{next(_numbers)}".lower()
         identifier = sql.Identifier(database)
+        template = sql.Identifier(_migrated(self) if is_migrated else "template1")
         with psycopg.connect(self.admin_url, autocommit=True) as connection:
             connection.execute(sql.SQL("drop database if exists {} with (force)").format(identifier))
-            connection.execute(sql.SQL("create database {}").format(identifier))
+            connection.execute(sql.SQL("create database {} template {}").format(identifier, template))
             # The dirty pages of the previous cell must not be written during this cell.
             connection.execute("checkpoint")
         try:
@@ -48,6 +51,18 @@ class BenchServer:
 
 
 _numbers = itertools.count(1)
+MIGRATED = "bench_migrated"
+
+
+@functools.cache
+def _migrated(server: BenchServer) -> str:
+    """The database with our schema of which the cells get copies: to migrate takes seconds."""
+    identifier = sql.Identifier(MIGRATED)
+    with psycopg.connect(server.admin_url, autocommit=True) as connection:
+        connection.execute(sql.SQL("drop database if exists {} with (force)").format(identifier))
+        connection.execute(sql.SQL("create database {}").format(identifier))
+    migrate(server.url_of(MIGRATED))
+    return MIGRATED
 
 
 def as_url(url: str, database: str) -> str:
@@ -67,7 +82,12 @@ def as_url(url: str, database: str) -> str:
 def bench_server(database_url: str | None) -> Iterator[BenchServer]:
     """Refuses a server that does not wait for the disk: its numbers could not be compared."""
     if database_url is not None:
-        yield _described(database_url)
+        server = _described(database_url)
+        try:
+            yield server
+        finally:
+            with psycopg.connect(server.admin_url, autocommit=True) as connection:
+                connection.execute(f"drop database if exists {MIGRATED} with (force)")
         return
     with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder, EmbeddedServer(folder) as server:
         yield _described(server.conninfo())

@@ -36,6 +36,13 @@ def layers(steps: int) -> Workflow:
     return Workflow("bench.layers", Sequential(*rows))
 
 
+def rows(steps: int, length: int) -> Workflow:
+    """Rows of this length beside each other; the first step of each waits for nothing."""
+    parts = [[_step(no) for no in range(low, min(low + length, steps))] for low in range(0, steps, length)]
+    made = [Sequential(*part) if len(part) > 1 else part[0] for part in parts]
+    return Workflow(f"bench.rows.{length}", Parallel(*made) if len(made) > 1 else made[0])
+
+
 def of(shape: str, steps: int) -> tuple[Workflow, int]:
     """A graph of exactly `steps` steps, and that number."""
     match shape:

@@ -1,0 +1,237 @@
+"""Measure the HTTP API: receives a fresh database URL, returns what lists, snapshots and streams cost.
+
+One server process (`stepwell serve`), as by default, with 200,000 ended runs in the tables. SQL copies one
+ended run (see `history`): for the indexes it does not matter how the rows were made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from bench import shapes
+from bench.engine import Load, fill, open_session
+from bench.environment import ROOT
+from bench.history import write_past
+from stepwell import App, Worker
+from stepwell.define import Operation, Parallel, Sequential, Workflow
+
+PAST_RUNS = 200_000
+QUICK_PAST_RUNS = 500
+CLIENTS = 20
+REQUESTS = 4_000
+QUICK_REQUESTS = 60
+SNAPSHOT_STEPS = 2_000
+QUICK_SNAPSHOT_STEPS = 50
+SNAPSHOTS = 60
+STREAMS = 100
+W1_RUNS = 200
+QUICK_W1_RUNS = 10
+W1_ROUNDS = 7
+QUICK_W1_ROUNDS = 1
+WANTED = {"list_per_second": 300, "list_p99_ms": 100, "snapshot_p99_ms": 100, "w1_ratio": 0.95}
+
+
+def measure(database_url: str, *, quick: bool) -> dict[str, Any]:
+    with psycopg.connect(database_url, autocommit=True, prepare_threshold=1) as connection:
+        session_key = open_session(connection)
+        write_past(connection, session_key, QUICK_PAST_RUNS if quick else PAST_RUNS)
+        large = _large_run(connection, QUICK_SNAPSHOT_STEPS if quick else SNAPSHOT_STEPS)
+        # A caller may have 64 streams.
+        tokens = [_token(connection, f"bench-page-{number}") for number in range(4)]
+    with _serving(database_url) as (port, pid):
+        asked = QUICK_REQUESTS if quick else REQUESTS
+        lists = asyncio.run(_ask(port, tokens[0], "/api/v1/runs", CLIENTS, asked, pid))
+        snapshots = asyncio.run(
+            _ask(port, tokens[0], f"/api/v1/runs/{large}/snapshot", 1, 5 if quick else SNAPSHOTS, pid)
+        )
+        streams = asyncio.run(_w1(database_url, port, tokens, quick=quick))
+    return {
+        "past_runs": QUICK_PAST_RUNS if quick else PAST_RUNS,
+        "steps": QUICK_SNAPSHOT_STEPS if quick else SNAPSHOT_STEPS,
+        "list": lists,
+        "snapshot": snapshots,
+        "w1": streams,
+    }
+
+
+def _large_run(connection: psycopg.Connection[Any], steps: int) -> int:
+    """A run of so many steps that has not begun."""
+    flow = Workflow(
+        "bench.large", Sequential(*(Parallel(*(Operation("step", id=f"s{a}x{b}") for b in range(10)))
+                                    for a in range(steps // 10)))
+    )  # fmt: skip
+    fill(connection, Load("large", flow, 1, 1), 1)
+    row = connection.execute("select max(run_id) from stepwell.run_detail").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _token(connection: psycopg.Connection[Any], name: str) -> str:
+    connection.execute("select stepwell.fn_principal_set(1, 'service', %s, array['admin'])", (name,))
+    row = connection.execute(
+        "select token from stepwell.fn_token_create(1, %s, 'bench', 86400)", (name,)
+    ).fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+@contextmanager
+def _serving(database_url: str) -> Iterator[tuple[int, int]]:
+    """Port and number of a server process."""
+    env = {**os.environ, "STEPWELL_DATABASE_URL": database_url, "STEPWELL_API_REQUESTS_PER_SECOND": "100000"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stepwell", "serve", "--port", "0"],
+        cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        found = re.search(r"127\.0\.0\.1:(\d+)", process.stdout.readline())
+        assert found is not None, "the server did not start"
+        yield int(found[1]), process.pid
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+async def _ask(port: int, token: str, path: str, clients: int, count: int, pid: int) -> dict[str, float]:
+    """So many requests of so many clients, each on one connection, one after the other."""
+    request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    took: list[float] = []
+
+    async def client(requests: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(requests):
+            began = time.perf_counter()
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 "), head
+            length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+            assert length is not None
+            await reader.readexactly(int(length[1]))
+            took.append(time.perf_counter() - began)
+        writer.close()
+
+    await asyncio.gather(*(client(2) for _ in range(clients)))
+    took.clear()
+    before, began = _cpu_seconds(pid), time.perf_counter()
+    await asyncio.gather(*(client(count // clients) for _ in range(clients)))
+    seconds = time.perf_counter() - began
+    ranked = sorted(took)
+    return {
+        "per_second": len(took) / seconds,
+        "p50_ms": ranked[len(ranked) // 2] * 1e3,
+        "p99_ms": ranked[min(len(ranked) - 1, int(len(ranked) * 0.99))] * 1e3,
+        "server_cpu_ms": (_cpu_seconds(pid) - before) * 1e3 / len(took),
+    }
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def _w1(database_url: str, port: int, tokens: list[str], *, quick: bool) -> dict[str, Any]:
+    """Steps a second of 200 runs × 10 steps, with no stream and with 100 that follow all of them, in turn."""
+    runs = QUICK_W1_RUNS if quick else W1_RUNS
+    flow = shapes.chain(10)
+    app = App(database_url=database_url)
+
+    @app.operation(name="step")
+    async def step() -> None: ...
+
+    app.publish(flow)
+    rates: dict[int, list[float]] = {0: [], STREAMS: []}
+    async with app:
+        for number in range(2 * (QUICK_W1_ROUNDS if quick else W1_ROUNDS) + 1):
+            count = STREAMS * (number % 2)
+            started = await app.start_many(flow.name, [{} for _ in range(runs)])
+            ids = [handle.id for handle in started]
+            with _following(port, tokens, ids, count):
+                async with Worker(app, slots=1000):
+                    for handle in started:
+                        await handle.result()
+            if number:
+                rates[count].append(await asyncio.to_thread(_steps_per_second, database_url, ids))
+    without, beside = (statistics.median(rates[count]) for count in (0, STREAMS))
+    return {"rates": rates, "without": without, "with": beside, "ratio": beside / without}
+
+
+@contextmanager
+def _following(port: int, tokens: list[str], run_ids: list[int], count: int) -> Iterator[None]:
+    """So many streams in a process of their own; together they follow all runs."""
+    if count == 0:
+        yield
+        return
+    each = -(-len(run_ids) // count)
+    parts = [run_ids[at : at + each] for at in range(0, len(run_ids), each)]
+    topics = [",".join(f"run:{run_id}" for run_id in parts[at % len(parts)]) for at in range(count)]
+    order = {"port": port, "tokens": tokens, "paths": [f"/api/v1/stream?topics={one}" for one in topics]}
+    with subprocess.Popen(
+        [sys.executable, "-m", "bench.following", json.dumps(order)],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.readline().strip() == str(count)
+        yield
+        process.stdin.close()
+        assert int(process.stdout.readline()) > 0, "the streams got nothing"
+
+
+def _steps_per_second(database_url: str, run_ids: list[int]) -> float:
+    """By the log itself: from the first step that began to the last that ended."""
+    with psycopg.connect(database_url) as connection:
+        row = connection.execute(
+            "select count(*) filter (where event_type = 'step.completed')"
+            " / extract(epoch from max(at) - min(at) filter (where event_type = 'step.started'))"
+            " from stepwell.event_log where tenant_id = 1 and run_id = any (%s)"
+            " and event_type like 'step.%%'",
+            (run_ids,),
+        ).fetchone()
+    assert row is not None
+    return float(row[0])
+
+
+def markdown(result: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"list of 50 runs, {CLIENTS} clients",
+            "{per_second:,.0f} requests/s, p50 {p50_ms:.1f} ms, p99 {p99_ms:.1f} ms,"
+            " {server_cpu_ms:.2f} ms CPU of the server each".format(**result["list"]),
+            f"≥ {WANTED['list_per_second']}/s, p99 ≤ {WANTED['list_p99_ms']} ms",
+        ),
+        (
+            f"snapshot of {result['steps']:,} steps",
+            "p50 {p50_ms:.1f} ms, p99 {p99_ms:.1f} ms".format(**result["snapshot"]),
+            f"≤ {WANTED['snapshot_p99_ms']} ms",
+        ),
+        (
+            f"W1 while {STREAMS} streams follow its runs",
+            "{with:,.0f} steps/s, without {without:,.0f} (ratio {ratio:.2f})".format(**result["w1"]),
+            f"≥ {WANTED['w1_ratio']}",
+        ),
+    ]
+    return "\n".join(
+        [
+            f"HTTP, one server process, {result['past_runs']:,} ended runs in the tables:",
+            "",
+            "| what | measured | wanted |",
+            "|---|---|---|",
+            *(f"| {' | '.join(row)} |" for row in rows),
+            "",
+        ]
+    )
