@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from tests.support import run
+from tests.support import run, sample
 from tests.support.clock import Clock
 from tests.support.databases import Databases
 from tests.support.roles import let_log_in
@@ -18,6 +18,7 @@ from tests.support.slowest import SlowestFiles
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    sample.by_default()
     # The worker processes of xdist belong to the test run of their controller.
     if getattr(config, "workerinput", None) is None:
         run.begin()

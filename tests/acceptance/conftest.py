@@ -20,7 +20,7 @@ from stepwell.store.embedded import roles
 from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.store.schema import migrate
 from tests.support import run, wait
-from tests.support.data_folder import data_folder
+from tests.support.data_folder import copied, data_folder, made_once
 from tests.support.databases import Databases
 
 
@@ -42,20 +42,16 @@ def data_dir() -> Iterator[Path]:
             server.stop()
 
 
-@pytest.fixture(scope="session")
-def used_folder() -> Iterator[Path]:
-    """The data folder of a stopped installation: a migrated cluster."""
-    with own_folder() as folder:
-        with EmbeddedServer(folder) as server:
-            migrate.migrate(server.conninfo())
-        yield folder
+def migrated(folder: Path) -> None:
+    """Fills the folder with a cluster that has our schema."""
+    with EmbeddedServer(folder) as server:
+        migrate.migrate(server.conninfo())
 
 
 @pytest.fixture
-def used_dir(data_dir: Path, used_folder: Path) -> Path:
-    """A copy of `used_folder` for this test, with its owners, so that the start needs no initdb."""
-    subprocess.run(["cp", "-a", str(used_folder), str(data_dir)], check=True)
-    return data_dir
+def used_dir(data_dir: Path) -> Path:
+    """The data folder of a stopped installation: a migrated cluster, copied for this test."""
+    return copied(made_once("used", migrated), data_dir)
 
 
 @pytest.fixture

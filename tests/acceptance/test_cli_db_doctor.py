@@ -35,6 +35,9 @@ def test_a_healthy_embedded_installation_passes_every_check():
     ]
     assert checks[:13] == [*expected, "permissions", "roles", "disk", "notify", "pooler"]
     assert "✗" not in done.stdout
+    # It only reads: the owner of the embedded server is not needed. A keeper is asked about all tenants.
+    assert "stepwell_reader" in next(line for line in done.stdout.splitlines() if "permissions" in line)
+    assert {"seal", "receipts", "evidence"} <= set(checks)
 
 
 def test_a_missing_schema_fails_with_the_remedy(empty_dsn):

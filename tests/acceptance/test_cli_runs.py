@@ -160,6 +160,14 @@ def test_lists_have_pages_filters_and_json(run, db):
     assert "more with --after 4" in run("runs", "list", "--limit", "2")
 
 
+def test_a_run_is_shown_with_its_labels(run):
+    run("publish", "order.yaml")
+    run("start", "order.process", "-i", "order_id=A-1")
+    assert "customer" not in run("runs", "show", "1")
+    run("runs", "label", "1", "customer=Acme")
+    assert "customer: Acme" in run("runs", "show", "1")
+
+
 @pytest.mark.requirement("SM-15")
 def test_runs_are_paused_resumed_and_cancelled(run, db):
     run("publish", "order.yaml")

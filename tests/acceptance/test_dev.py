@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.conftest import migrated, own_folder
 from tests.acceptance.running import Running, run, up
+from tests.support.data_folder import copied, made_once
 
 APP = """\
 import stepwell as sw
@@ -39,6 +41,18 @@ def shop(tmp_path: Path) -> Path:
 def developing(shop: Path, data_dir: Path) -> Iterator[Running]:
     with up(str(shop), "--data-dir", str(data_dir), "--port", "0", command="dev") as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def developed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, Path, Path]]:
+    """One `dev` for the tests that leave it running: its process, the watched file, its data folder."""
+    shop = tmp_path_factory.mktemp("shop") / "shop.py"
+    shop.write_text(APP)
+    with own_folder() as folder:
+        data_dir = copied(made_once("used", migrated), folder)
+        with developing(shop, data_dir) as running, running.wait_ready():
+            running.wait_for(READY)
+            yield running, shop, data_dir
 
 
 def edit(shop: Path, old: str, new: str) -> None:
@@ -72,23 +86,23 @@ def test_a_changed_file_starts_a_new_worker_and_nothing_else(shop: Path, used_di
         assert "Traceback" not in running.output
 
 
-def test_a_mistake_is_shown_with_its_line_and_the_worker_stays(shop: Path, used_dir: Path):
-    with developing(shop, used_dir) as running, running.wait_ready():
-        running.wait_for(READY)
-        worker = running.children()["worker"]
-        edit(shop, 'return "hello " + name', 'return "hello " + (name')
-        running.wait_for("the old worker keeps running")
-        running.wait_for(r"shop\.py:8: '\(' was never closed")
-        assert running.children()["worker"].pid == worker.pid
-        assert result(used_dir) == "hello Ada"
-        seen = len(running.lines)
-        edit(shop, '"hello " + (name', "undefined + name")
-        edit(shop, "app = sw.App()", "app = sw.App()\nsmall = 1 / 0")
-        running.wait_for(r"shop\.py:4: ZeroDivisionError: division by zero", after=seen)
-        seen = len(running.lines)
-        shop.write_text(APP)
-        running.wait_for(READY, after=seen)
-        assert running.children()["worker"].pid != worker.pid
+def test_a_mistake_is_shown_with_its_line_and_the_worker_stays(developed: tuple[Running, Path, Path]):
+    running, shop, data_dir = developed
+    worker = running.children()["worker"]
+    seen = len(running.lines)
+    edit(shop, 'return "hello " + name', 'return "hello " + (name')
+    running.wait_for("the old worker keeps running", after=seen)
+    running.wait_for(r"shop\.py:8: '\(' was never closed", after=seen)
+    assert running.children()["worker"].pid == worker.pid
+    assert result(data_dir) == "hello Ada"
+    seen = len(running.lines)
+    edit(shop, '"hello " + (name', "undefined + name")
+    edit(shop, "app = sw.App()", "app = sw.App()\nsmall = 1 / 0")
+    running.wait_for(r"shop\.py:4: ZeroDivisionError: division by zero", after=seen)
+    seen = len(running.lines)
+    shop.write_text(APP)
+    running.wait_for(READY, after=seen)
+    assert running.children()["worker"].pid != worker.pid
 
 
 def test_with_a_mistake_at_the_start_the_worker_starts_after_its_correction(shop: Path, used_dir: Path):
@@ -105,35 +119,36 @@ def test_with_a_mistake_at_the_start_the_worker_starts_after_its_correction(shop
         assert result(used_dir) == "hello Ada"
 
 
-def test_a_definition_error_is_one_line_with_file_and_line_and_dev_goes_on(shop: Path, used_dir: Path):
-    with developing(shop, used_dir) as running, running.wait_ready():
-        running.wait_for(READY)
-        worker = running.children()["worker"]
-        # Checked without the database: a reference to a step that does not exist.
-        edit(shop, 'sw.Operation("greet")', 'sw.Operation("greet", inputs={"name": "$.steps.gone.output"})')
-        running.wait_for(r'shop\.py:11: step "greet": inputs\.name: .*gone')
-        assert running.children()["worker"].pid == worker.pid
-        seen = len(running.lines)
-        shop.write_text(APP.replace("@app.operation", "raise SystemExit(3)\n\n\n@app.operation"))
-        running.wait_for(r"shop\.py:6: SystemExit: 3", after=seen)
-        seen = len(running.lines)
-        # Refused by the database: the cost of this expression grows with the square of its input.
-        shop.write_text(APP.replace('"greet")', '"greet", inputs={"name": "$.input.a[*] == $.input.b[*]"})'))
-        running.wait_for(r"shop\.py:11: workflow greeting: .*", after=seen)
-        running.wait_for(r"The worker ended \(exit code 1\)\. It starts when a file changes", after=seen)
-        seen = len(running.lines)
-        shop.write_text(APP)
-        running.wait_for(READY, after=seen)
-        assert "Traceback" not in running.output
+def test_a_definition_error_is_one_line_with_file_and_line_and_dev_goes_on(
+    developed: tuple[Running, Path, Path],
+):
+    running, shop, _ = developed
+    worker = running.children()["worker"]
+    seen = len(running.lines)
+    # Checked without the database: a reference to a step that does not exist.
+    edit(shop, 'sw.Operation("greet")', 'sw.Operation("greet", inputs={"name": "$.steps.gone.output"})')
+    running.wait_for(r'shop\.py:11: step "greet": inputs\.name: .*gone', after=seen)
+    assert running.children()["worker"].pid == worker.pid
+    seen = len(running.lines)
+    shop.write_text(APP.replace("@app.operation", "raise SystemExit(3)\n\n\n@app.operation"))
+    running.wait_for(r"shop\.py:6: SystemExit: 3", after=seen)
+    seen = len(running.lines)
+    # Refused by the database: the cost of this expression grows with the square of its input.
+    shop.write_text(APP.replace('"greet")', '"greet", inputs={"name": "$.input.a[*] == $.input.b[*]"})'))
+    running.wait_for(r"shop\.py:11: workflow greeting: .*", after=seen)
+    running.wait_for(r"The worker ended \(exit code 1\)\. It starts when a file changes", after=seen)
+    seen = len(running.lines)
+    shop.write_text(APP)
+    running.wait_for(READY, after=seen)
+    assert "Traceback" not in running.output
 
 
-def test_a_killed_worker_is_started_again_without_a_change(shop: Path, used_dir: Path):
-    with developing(shop, used_dir) as running, running.wait_ready():
-        running.wait_for(READY)
-        seen = len(running.lines)
-        running.children()["worker"].kill()
-        running.wait_for(r"worker ended \(killed by SIGKILL\) and restarts now", after=seen)
-        running.wait_for(READY, after=seen)
+def test_a_killed_worker_is_started_again_without_a_change(developed: tuple[Running, Path, Path]):
+    running, _, _ = developed
+    seen = len(running.lines)
+    running.children()["worker"].kill()
+    running.wait_for(r"worker ended \(killed by SIGKILL\) and restarts now", after=seen)
+    running.wait_for(READY, after=seen)
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path):

@@ -47,7 +47,7 @@ def test_accounts_are_added_shown_changed_and_ended(run, db: psycopg.Connection)
     assert run("user", "show", "adda", code=1) == "stepwell: adda does not exist. Did you mean ada?\n"
     assert "nobody" in run("user", "roles", "add", "nobody", "x", code=1)
     assert "person, service or agent" in run("user", "add", "x", "--kind", "robot", code=1)
-    assert "looks like ada" in run("user", "add", "а" + "da", code=1)
+    assert "letters of two alphabets" in run("user", "add", "а" + "da", code=1)
     changes = db.execute(
         "select payload ->> 'name', payload -> 'roles' from event_log where event_type = 'principal.changed'"
         " order by event_id"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ OPEN = {
     "GET /api/v1/docs": "the same as a page",
     "POST /api/v1/session": "a password",
     "POST /api/v1/session/link": "a link that works once",
+    "PUT /api/v1/session": "a session of the same browser; the next call checks it",
     "POST /api/v1/slack/callback": "its own signature",
     "POST /api/v1/hooks/{address}": "its own signature",
 }
@@ -62,7 +64,9 @@ class Operation:
         return asked
 
 
+@cache
 def made() -> FastAPI:
+    """One application for all who ask: its document takes a second."""
     nowhere = "host=127.0.0.1 port=1"
     return create_app(Settings(database_url=nowhere, data_dir=Path("/nonexistent")), nowhere)
 
@@ -82,10 +86,11 @@ def routes(app: FastAPI) -> Iterator[tuple[str, str, APIRoute | None]]:
 OPEN_PATHS = {name.partition(" ")[2] for name in OPEN}
 
 
-def operations(app: FastAPI | None = None) -> list[Operation]:
+@cache
+def operations() -> list[Operation]:
     """All operations that need a caller, in the order of the document."""
     found = []
-    application = app or made()
+    application = made()
     calls = {(m, p) for m, p, route in routes(application) if isinstance(route, CallRoute)}
     for path, methods in application.openapi()["paths"].items():
         for method, document in methods.items():

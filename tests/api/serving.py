@@ -15,9 +15,15 @@ from stepwell.api.protocol import BoundedProtocol
 
 
 @contextmanager
-def serving(app: ASGIApp) -> Iterator[httpx.Client]:
-    """The socket listens before the server runs: the first request waits in the kernel, without polling."""
-    listener = socket.create_server(("127.0.0.1", 0))
+def serving(app: ASGIApp, send_buffer_bytes: int | None = None, *, port: int = 0) -> Iterator[httpx.Client]:
+    """The socket listens before the server runs: the first request waits in the kernel, without polling.
+
+    With `send_buffer_bytes` the kernel keeps only so much that a client has not read. `port` is that of a
+    server that has ended; 0 takes a free one.
+    """
+    listener = socket.create_server(("127.0.0.1", port))
+    if send_buffer_bytes is not None:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
     server = uvicorn.Server(
         uvicorn.Config(
             app, log_level="error", access_log=False, timeout_graceful_shutdown=2, http=BoundedProtocol

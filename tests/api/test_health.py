@@ -98,6 +98,21 @@ def test_many_readers_at_the_same_time_share_one_check(api: httpx.Client):
     assert len({answer["checked_at"] for answer in answers}) <= 2
 
 
+@pytest.mark.parametrize("path", ["/readyz", "/api/v1/health", "/api/v1/runs", "/api/v1/session"])
+def test_no_request_opens_a_connection(api: httpx.Client, db: psycopg.Connection, path: str):
+    """All requests use the connections of the pool: no other one begins while they are answered."""
+    for asked in ("/api/v1/health", path):
+        assert api.get(asked).status_code == 200
+    known = "select array_agg(pid order by pid) from pg_stat_activity where datname = current_database()"
+    begun = "select sessions from pg_stat_database where datname = current_database()"
+    pids, sessions = db.execute(known).fetchone(), db.execute(begun).fetchone()
+    for _ in range(20):
+        assert api.get(path).status_code == 200
+    assert db.execute(known).fetchone() == pids
+    db.execute("select pg_stat_clear_snapshot()")
+    assert db.execute(begun).fetchone() == sessions
+
+
 def test_healthz_needs_no_database(api_without_database: httpx.Client):
     assert api_without_database.get("/healthz").json() == {"status": "ok"}
 

@@ -1,88 +1,78 @@
-"""Many streams of one process while a large run executes: each complete, in order, nothing twice.
+"""Many streams of one server process while a large run executes: each complete, in order, nothing twice.
 
-`STEPWELL_STREAMS=1000 STEPWELL_STREAM_STEPS=2000` is the full size; the suite runs a small one.
+`STEPWELL_STREAMS=1000 STEPWELL_STREAM_STEPS=2000` is the full size, which `make chaos` runs.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
+import re
 import sys
 import threading
 from pathlib import Path
 
-import psutil
 import psycopg
+import pytest
 
-from stepwell.api import stream_feed
-from stepwell.api.app import create_app
-from stepwell.config import Settings
-from tests.api.serving import serving
+from bench.following import Stream, open_streams
+from tests.acceptance.running import up
 from tests.sql.drive import Engine, operation
 from tests.support.roles import as_process, bound_token
 
-STREAMS = int(os.environ.get("STEPWELL_STREAMS", "40"))
-STEPS = int(os.environ.get("STEPWELL_STREAM_STEPS", "60"))
+STREAMS = int(os.environ.get("STEPWELL_STREAMS", "100"))
+STEPS = int(os.environ.get("STEPWELL_STREAM_STEPS", "120"))
+# Of one caller, as the server allows.
+STREAMS_OF_A_CALLER = 50
 MEMORY_LIMIT_BYTES = 300_000_000
 
 
-async def follow(port: int, token: str, run_id: int, position: str, opened: asyncio.Semaphore) -> list[int]:
-    """The numbers of all events until the run has ended, by a plain socket."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**22)
-    path = f"/api/v1/stream?topics=run:{run_id}&after={position}"
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
-    seen: list[int] = []
-    while line := await reader.readline():
-        if line.startswith(b"event: open"):
-            opened.release()
-        if line.startswith(b'data: {"position"') and b'"events"' in line:
-            rows = json.loads(line[6:])["events"]
-            seen += [row[0] for row in rows]
-            if any(row[4] == "workflow.completed" for row in rows):
-                break
-    writer.close()
-    return seen
+def peak_bytes(pid: int) -> int:
+    """The most memory that a process has had."""
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.M)
+    assert found is not None
+    return int(found[1]) * 1024
 
 
-def test_each_stream_is_complete_and_in_order(dsn: str, db: psycopg.Connection, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(stream_feed, "STREAMS_PER_CALLER", 10_000)
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process from /proc")
+@pytest.mark.timeout(900)
+def test_each_stream_is_complete_and_in_order_and_the_server_stays_small(dsn: str, db: psycopg.Connection):
     engine = Engine(db)
     edges = [(f"s{at}", f"s{at + 20}") for at in range(STEPS - 20)]
     engine.publish("large", *(operation(f"s{at}") for at in range(STEPS)), edges=edges)
     run_id = engine.start("large")
     position = engine.one("select fn_workflow_run_snapshot(1, %s) ->> 'position'", (run_id,))
-    address, token = as_process(dsn, "api"), bound_token(dsn)
-    settings = Settings(database_url=address, data_dir=tmp_path, api_requests_per_second=100_000)
+    tokens = [bound_token(dsn, f"page{number}") for number in range(-(-STREAMS // STREAMS_OF_A_CALLER))]
     session = engine.worker()
-    process = psutil.Process()
-    before = process.memory_info().rss
-    with serving(create_app(settings, address)) as client:
-        port = client.base_url.port
-        assert port is not None
+    path = f"/api/v1/stream?topics=run:{run_id}&after={position}"
+    environment = {"STEPWELL_DATABASE_URL": as_process(dsn, "api"), "STEPWELL_POOL_MAX_SIZE": "10"}
+    with up("--port", "0", command="serve", environment=environment) as server:
+        port = int(server.wait_for(r"Serving at http://127.0.0.1:(\d+)")[1])
 
-        async def scenario() -> list[list[int]]:
-            opened = asyncio.Semaphore(0)
-            tasks = [
-                asyncio.create_task(follow(port, token, run_id, position, opened)) for _ in range(STREAMS)
-            ]
-            for _ in range(STREAMS):
-                await opened.acquire()
+        async def scenario() -> list[Stream]:
+            streams = await open_streams(port, path, tokens, STREAMS)
             working = threading.Thread(target=engine.drain, args=(session, STEPS + 1))
             working.start()
-            found = await asyncio.gather(*tasks)
+            await asyncio.gather(*(stream.ended for stream in streams))
             working.join()
-            return found
+            return streams
 
-        found = asyncio.run(scenario())
-        grown = process.memory_info().rss - before
+        streams = asyncio.run(scenario())
+        peak, cpu = peak_bytes(server.process.pid), cpu_seconds(server.process.pid)
     whole = engine.one(
         "select array_agg(event_id order by event_id) from event_log where run_id = %s and not"
         " pg_visible_in_snapshot(tx, %s::pg_snapshot)",
         (run_id, position),
     )
-    assert len(found) == STREAMS
-    assert all(seen == whole for seen in found)
-    # Clients and server are in this process: what it grew by is more than what the server needs.
-    assert grown < MEMORY_LIMIT_BYTES
-    sys.stdout.write(f"{STREAMS} streams, {len(whole)} events each, {grown / 1e6:.0f} MB\n")
+    assert len(streams) == STREAMS
+    assert {message.event for stream in streams for message in stream.got} == {"open", "changes"}
+    assert {stream.events for stream in streams} == {tuple(whole)}
+    assert peak < MEMORY_LIMIT_BYTES
+    sys.stdout.write(
+        f"{STREAMS} streams, {len(whole)} events each: {peak / 1e6:.0f} MB, {cpu:.1f} s of CPU\n"
+    )

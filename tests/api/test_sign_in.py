@@ -20,8 +20,11 @@ PROBLEM = "urn:stepwell:problem:"
 
 
 @pytest.fixture(autouse=True)
-def cheap_hashes(db: psycopg.Connection) -> None:
+def cheap_hashes(request: pytest.FixtureRequest, db: psycopg.Connection) -> None:
     """The least memory that the database accepts."""
+    if "developer" in request.fixturenames:
+        # Only a database in which nothing has happened enters the mode, and a changed setting is an event.
+        db.execute("select _development_enter('dev')")
     db.execute(
         """update dot_config set config_value = '"$argon2id$v=19$m=19456,t=2,p=1"'
            where config_key = 'sign_in.argon2id'"""
@@ -238,14 +241,19 @@ def test_everybody_lists_their_own_tokens_only(minh: httpx.Client, dsn: str):
     assert minh.get("/api/v1/tokens", params={"everybody": True}).json()["items"] == [own]
 
 
-def test_development_mode_gives_nobody_a_session(dsn: str, db, http: httpx.Client):
-    """The one person of that mode acts over HTTP only after the link, not because of the address."""
-    db.execute("select _development_enter('dev')")
+@pytest.fixture
+def developer() -> str:
+    """The one person of the development mode."""
+    return "dev"
+
+
+def test_development_mode_gives_nobody_a_session(developer: str, db, http: httpx.Client):
+    """The person of that mode acts over HTTP only after the link, not because of the address."""
     assert http.get("/api/v1/session").status_code == 401
-    (link,) = db.execute("select link from fn_link_create(1, 'dev', 'sign_in')").fetchone()
+    (link,) = db.execute("select link from fn_link_create(1, %s, 'sign_in')", (developer,)).fetchone()
     entered = http.post("/api/v1/session/link", json={"link": link})
-    assert (entered.status_code, entered.json()["name"]) == (200, "dev")
-    assert http.get("/api/v1/session").json()["name"] == "dev"
+    assert (entered.status_code, entered.json()["name"]) == (200, developer)
+    assert http.get("/api/v1/session").json()["name"] == developer
     assert http.post("/api/v1/session/link", json={"link": link}).status_code == 401
     with pytest.raises(psycopg.Error, match="only the person of the development mode"):
         db.execute("select fn_link_create(1, 'dev2', 'sign_in')")

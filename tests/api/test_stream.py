@@ -178,18 +178,6 @@ def test_a_stream_ends_when_its_token_is_revoked(
     assert (event, data["reason"]) == ("end", "not_allowed")
 
 
-def test_a_slow_reader_is_dropped_and_continues(
-    api: httpx.Client, engine: Engine, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(stream_feed, "MESSAGES_LIMIT", 3)
-    subscriber = stream_feed.Subscriber("t", stream_feed.Topics(("problems",)), "1:1:")
-    for at in range(5):
-        subscriber.put(b"%d" % at)
-    assert (subscriber.end, list(subscriber.messages)) == ("slow_reader", [])
-    subscriber.put(b"never")
-    assert not subscriber.messages
-
-
 def test_who_is_too_far_behind_begins_again(api: httpx.Client, engine: Engine):
     run_id = engine.start("line")
     position = api.get(f"/api/v1/runs/{run_id}/snapshot").json()["position"]

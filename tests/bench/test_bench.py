@@ -54,7 +54,7 @@ def test_floor_core_engine_and_history_are_measured(tmp_path: Path):
 
 @pytest.mark.timeout(300)
 def test_graphs_of_growing_size_and_rebuilds_are_measured(tmp_path: Path):
-    result, table = bench(tmp_path, "--peers", "none", "--only", "graphs,rebuild")
+    result, table = bench(tmp_path, "--peers", "none", "--only", "graphs,rebuild,http")
     cells = {(shape, size): cell for shape, sizes in result["graphs"].items() for size, cell in sizes.items()}
     assert {shape for shape, _ in cells} == {"chain", "fan", "layers"}
     for (_, size), cell in cells.items():
@@ -91,3 +91,13 @@ def test_the_error_names_a_wrong_argument(arguments: list[str], said: str, tmp_p
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_SECONDS)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.timeout(300)
+def test_the_run_page_is_measured_in_a_browser(tmp_path: Path):
+    result, table = bench(tmp_path, "--peers", "none", "--only", "pages")
+    for cell in result["pages"].values():
+        assert cell["pan_fps"] > 0
+        assert cell["first_paint_ms"] > 0
+        assert 0 < cell["nodes"] <= 2500
+    assert "The run page in Chromium" in table

@@ -6,7 +6,7 @@ import asyncio
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.connectors.address import path_below, plain_target, service_address
@@ -19,6 +19,7 @@ from stepwell.connectors.servicenow import ServiceNowConnector
 from stepwell.connectors.slack import SlackConnector
 from tests.connectors.conftest import KEY
 from tests.connectors.http_server import Reply
+from tests.support.sample import sample
 
 # Pieces of which targets are made that have fooled a comparison of texts before.
 PIECES = st.sampled_from([
@@ -84,7 +85,7 @@ def test_a_canonical_form_is_its_own_canonical_form(target):
     assert not {"..", ".", ""} & set(unquote(path).split("/")[1:-1])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@sample(40)
 @given(TARGETS)
 def test_what_is_sent_is_what_was_judged(server, target):
     connector = HttpConnector("shop", server.url)

@@ -12,6 +12,7 @@ import typer.main
 from scripts.write_conformance import conformance_page
 from scripts.write_reference import cli_reference, renames_reference
 from scripts.write_reference import commands as command_tree
+from scripts.write_ui_types import TYPES, header
 from stepwell.cli.main import app
 from tests.docs.documents import commands, documents
 from tests.tidy.sources import files, read
@@ -29,6 +30,11 @@ def test_the_page_of_renames_is_up_to_date():
 
 def test_the_page_of_conformance_is_up_to_date():
     assert read(Path("docs/conformance.md")) == conformance_page(), "run `make docs`"
+
+
+def test_the_types_of_the_web_console_are_those_of_the_server():
+    """The first line names the shapes of the document; `make lint` compares the whole file."""
+    assert TYPES.read_text(encoding="utf-8").splitlines(keepends=True)[0] == header(), "run `make docs`"
 
 
 def test_every_row_of_the_documents_part_002_to_004_says_how_it_is_met():

@@ -23,9 +23,9 @@ from tests.govern.sample_units import make_units
 from tests.govern.sealing import check, seal
 from tests.sql.drive import Engine
 from tests.support.clock import Clock
-from tests.support.databases import Databases
+from tests.support.databases import Databases, configure
 
-BLOCK_EVENTS = 9
+BLOCK_EVENTS = 30
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,7 @@ def disarmed(databases: Databases, template: str) -> Iterator[Disarmed]:
         databases.fresh(template) as dsn,
         psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,
     ):
-        limit = "update dot_config set config_value = to_jsonb(%s) where config_key = 'audit.block_events'"
-        db.execute(limit, (BLOCK_EVENTS,))
+        configure(db, "audit.block_events", str(BLOCK_EVENTS))
         make_sample_run(db)
         clock = Clock(dsn)
         make_units(db, clock)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 
 from tests.govern.sealing import append, check, seal
+from tests.support.databases import configure
 
 WRITERS = 4
 SEALERS = 2
@@ -17,7 +18,7 @@ TRANSACTIONS = 40
 
 def test_no_event_is_skipped_while_others_write(dsn: str, db: psycopg.Connection):
     done = threading.Event()
-    db.execute("update dot_config set config_value = '25' where config_key = 'audit.block_events'")
+    configure(db, "audit.block_events", "25")
 
     def write(seed: int) -> int:
         rng = random.Random(seed)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.govern.verify import (
@@ -21,8 +21,9 @@ from stepwell.govern.verify import (
     write_lines,
 )
 from tests.govern.conftest import Sample
+from tests.support.sample import sample
 
-EXAMPLES = settings(max_examples=30, deadline=None)
+EXAMPLES = sample(20)
 Entries = dict[str, bytes]
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.govern.audit_verdict import Verdict
 from tests.govern.sealing import append, check, kinds, seal, without_rows
 from tests.govern.tamper import rewind
-from tests.support.databases import Databases
+from tests.support.databases import Databases, configure
+from tests.support.sample import sample
 
 EVENTS = 40
 BLOCK_EVENTS = 7
@@ -33,12 +34,11 @@ def sealed(databases: Databases, template: str) -> Iterator[psycopg.Connection]:
         databases.fresh(template) as dsn,
         psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,
     ):
-        limit = "update dot_config set config_value = to_jsonb(%s) where config_key = 'audit.block_events'"
-        db.execute(limit, (BLOCK_EVENTS,))
-        without_rows(db)
+        configure(db, "audit.block_events", str(BLOCK_EVENTS))
         for at in range(EVENTS):
             payload = None if at % 5 == 4 else {"n": at, "text": "x" * at}
             append(db, ((at % 6 + 1) << 20) + at % 3, payload=payload, actor=f"person {at}", to="ready")
+        without_rows(db)
         seal(db)
         # A superuser can switch the triggers off.
         db.execute("set session_replication_role = replica")
@@ -58,7 +58,7 @@ def tampered(db: psycopg.Connection, *statements: tuple[str, Any]) -> Verdict:
 
 AT = "where tx = %s::text::xid8 and event_id = %s"
 ANY = st.integers(0, EVENTS - 1)
-EXAMPLES = settings(max_examples=60, deadline=None)
+EXAMPLES = sample(25)
 
 
 def place(position: tuple[int, int]) -> str:
@@ -136,8 +136,10 @@ def test_an_event_moved_to_another_position_is_reported_as_reordered(sealed: psy
 def test_a_log_without_its_newest_events_is_found(sealed: psycopg.Connection, count: int):
     where = positions(sealed)[-count]
     verdict = tampered(sealed, ("delete from event_log where (tx, event_id) >= (%s::text::xid8, %s)", where))
-    assert verdict.problems[0].kind == "missing"
-    assert verdict.problems[0].place.startswith(place(where))
+    # The newest event says that retention removed the units; without it they are findings too.
+    missing = [problem for problem in verdict.problems if not problem.place.startswith("unit ")]
+    assert missing[0].kind == "missing"
+    assert missing[0].place.startswith(place(where))
 
 
 @pytest.mark.parametrize(

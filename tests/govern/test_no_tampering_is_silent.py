@@ -11,11 +11,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.govern import tamper
 from tests.govern.conftest import Disarmed
 from tests.govern.sealing import await_sealable, check
 
 SAMPLE = 60
+# The whole product is cut into so many slices, each a test of its own: they can run beside each other.
+SLICES = 8
 # The list of columns that are not covered may become shorter, not longer.
 LISTED = 8
 SEED = int(os.environ.get("STEPWELL_TAMPER_SEED", "18"))
@@ -40,7 +44,8 @@ INVARIANTS = "select bool_and(ok) from stepwell.fn_invariants_check()"
 
 def attack(disarmed: Disarmed, case: tamper.Case, rng: random.Random) -> str:
     """Found; recounted, if only the invariants find it; silent; impossible, without a row."""
-    await_sealable(disarmed.db)  # a repair seals again
+    if case.repair != "nothing":
+        await_sealable(disarmed.db)  # a repair seals again
     with disarmed.db.transaction(force_rollback=True):
         if not tamper.carry_out(disarmed.db, case, rng):
             return "impossible"
@@ -49,10 +54,13 @@ def attack(disarmed: Disarmed, case: tamper.Case, rng: random.Random) -> str:
         return "silent" if disarmed.db.execute(INVARIANTS).fetchone() == (True,) else "recounted"
 
 
-def test_every_tampering_is_found(disarmed: Disarmed, record_property: Any):
+@pytest.mark.parametrize("slice_no", range(SLICES if IS_WHOLE else 1))
+def test_every_tampering_is_found(disarmed: Disarmed, slice_no: int, record_property: Any):
     cases = tamper.cases(disarmed.db)
-    chosen = cases if IS_WHOLE else random.Random(SEED).sample(cases, SAMPLE)
+    random.Random(SEED).shuffle(cases)
+    chosen = cases[slice_no::SLICES] if IS_WHOLE else cases[:SAMPLE]
     listed = uncovered()
+    record_property("cases", len(chosen))
     outcomes = {case: attack(disarmed, case, random.Random(f"{SEED} {case}")) for case in chosen}
     for outcome in ("found", "impossible"):
         record_property(outcome, sum(one == outcome for one in outcomes.values()))

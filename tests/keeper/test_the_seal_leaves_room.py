@@ -11,6 +11,7 @@ from stepwell.keeper import pace
 from stepwell.keeper.pace import BEHIND_SECONDS, PAUSE_FACTOR, PAUSE_MAX_SECONDS, SLICE_SECONDS, Pace
 from stepwell.keeper.sealing import Sealing
 from tests.govern.sealing import append, await_sealable
+from tests.support.databases import configure
 from tests.support.roles import as_process
 from tests.support.wait import until_row
 
@@ -104,7 +105,7 @@ def test_a_keeper_that_closes_does_not_wait_for_a_pause(
     monkeypatch.setattr(pace, "SLICE_SECONDS", 0.0)
     monkeypatch.setattr(pace, "PAUSE_MAX_SECONDS", 3600.0)
     monkeypatch.setattr(pace, "PAUSE_FACTOR", 1e9)
-    db.execute("update dot_config set config_value = '5' where config_key = 'audit.block_events'")
+    configure(db, "audit.block_events", "5")
     for number in range(1, 16):
         append(db, number << 20, payload={})
     await_sealable(db)

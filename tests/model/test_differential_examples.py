@@ -45,6 +45,7 @@ def example(
 
 
 ITEMS = {"items": [1, 2, 3]}
+OPTIONAL = op("a", mandatory=False)
 NEVER_ENDS = Sequential(op("t1"), op("t2"))
 IN_A_CLOSED_BRANCH = Conditional(
     "a", Sequential(op("x"), Conditional("x", op("y"), op("z"), id="inner")), id="outer"
@@ -146,6 +147,19 @@ KEPT = {
         input={"items": [{"items": [3, 0]}, {"flag": False}]},
         signals={"e": {}},
         policy="abort-dependents",
+    ),
+    "a mandatory step behind a failed optional one fails the run": example(
+        Sequential(OPTIONAL, op("b")), outcomes={"a": Dead("no")}
+    ),
+    "a mandatory step behind a failed optional one fails its map": example(
+        Map("$.input.items", Sequential(OPTIONAL, op("b")), id="all"),
+        input=ITEMS,
+        outcomes={"a": Completed(), "all[1].a": Dead("no")},
+        policy="abort-dependents",
+    ),
+    "a boundary catches a cancelled step and not the one beside it": example(
+        Sequential(OPTIONAL, Parallel(op("c"), Sequential(op("b"), Conditional("b", op("t"), op("e"))))),
+        outcomes={"a": Dead("no")},
     ),
     "waiting items do not use the slots of their map": example(
         Map("$.input.items", Sequential(Wait("e", id="w"), op("a")), id="all", max_concurrency=1), input=ITEMS

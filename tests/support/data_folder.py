@@ -1,12 +1,14 @@
-"""A data folder for a server with the product's settings; it is removed at the end of the block."""
+"""Data folders for servers with the product's settings: a new one for a block, or one that all tests copy."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import shutil
 import signal
+import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,6 +29,24 @@ def data_folder() -> Iterator[Path]:
         for cluster in list(folder.rglob("pg18")):
             end_server(cluster.parent)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def made_once(name: str, fill: Callable[[Path], None]) -> Path:
+    """A folder that the first process of the run fills; the tests of all processes copy it (`copied`)."""
+    place = run.folder() / f"made-{name}"
+    with (run.folder() / f"made-{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            unfinished = place.with_name(f"filling-{name}")
+            fill(unfinished)
+            unfinished.rename(place)
+    return place
+
+
+def copied(made: Path, to: Path) -> Path:
+    """A copy with its owners, so that the start of its server needs no initdb."""
+    subprocess.run(["cp", "-a", str(made), str(to)], check=True)
+    return to
 
 
 def end_server(data_dir: Path) -> None:

@@ -14,6 +14,7 @@ from stepwell.config import Settings
 from stepwell.store.embedded import roles
 from tests.support.server import RunServer
 
+ALL_ROLES = ("admin", "operator", "publisher", "reviewer")
 _LOCK_KEY = 0x726F_6C65_73
 
 
@@ -47,11 +48,16 @@ def process_settings(dsn: str, data_dir: Path = Path("/nonexistent"), token: str
     return replace(settings, token=token)
 
 
-def process_app(dsn: str, **options: Any) -> sw.App:
-    """An app whose workers and keepers have the roles of their processes."""
+def process_app(dsn: str, token: str | None = None, **options: Any) -> sw.App:
+    """An app whose workers and keepers have the roles of their processes; with a token its client has too."""
     made = sw.App(database_url=dsn, **options)
-    made.use_settings(process_settings(dsn))
+    made.use_settings(process_settings(dsn, token=token))
     return made
+
+
+def client_app(dsn: str, **options: Any) -> sw.App:
+    """An app of which each part has the role of its process; the client acts as a service with all rights."""
+    return process_app(dsn, bound_token(dsn, "test", "service", *ALL_ROLES), **options)
 
 
 def process_environment(dsn: str, process: str = "worker") -> dict[str, str]:

@@ -115,3 +115,20 @@ def test_every_test_that_the_security_page_names_exists():
     known = {str(path) for path in files(".py", under="tests")}
     missing = [name for name in named if not any(path.startswith(name) for path in known)]
     assert not missing
+
+
+def test_the_architecture_page_names_every_folder_and_every_file_at_the_top():
+    layout = read(Path("ARCHITECTURE.md")).partition("## Layout")[2].partition("\n## ")[0]
+    below = Path("src/stepwell")
+    paths = [path.relative_to(below) for path in files(".py", under=str(below))]
+    folders = {folder.name for path in paths for folder in path.parents if folder.name}
+    tops = {path.name for path in paths if len(path.parts) == 1}
+    assert {name for name in folders if f"{name}/" not in layout} == set()
+    assert {name for name in tops if name not in layout} == set()
+
+
+def test_contributing_names_every_folder_of_tests():
+    table = read(Path("CONTRIBUTING.md")).partition("## Tests")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`(\w+)/", table.partition("Names read as sentences")[0]))
+    present = {path.parts[1] for path in files(".py", under="tests") if len(path.parts) > 2}
+    assert named == present - {"support", "strategies"}

@@ -102,6 +102,7 @@ MAY_CALL: dict[str, set[str]] = {
         "base",
         "claim",
         "content",
+        "control",
         "expression",
         "govern",
         "guard",
@@ -110,7 +111,9 @@ MAY_CALL: dict[str, set[str]] = {
         "people",
         "publish",
         "rollup",
+        "seal",
         "tenancy",
+        "transition",
     },
 }
 
@@ -138,6 +141,7 @@ IN_ANOTHER_FILE: dict[str, str] = {
     "_rollup_policy_problem": "which rules of the roll-up are accepted is a subject of its own",
     "_audit_values": "the canonical form of a value is a subject of its own",
     "_retention_months": "what the log says of its months is a subject of its own",
+    "_graph_names_refusal": "which names are accepted is a subject of its own",
     "_graph_times_problem": "which times are accepted is a subject of its own",
     "_conditionals_decide": _KIND,
     "_conditionals_hold": _KIND,

@@ -31,10 +31,11 @@ HOT = "part of every claim or report: to set the search_path a second time makes
 INLINED = "Postgres inlines it into the statement that calls it; a setting would prevent that"
 CALLERS_SEARCH_PATH: dict[str, str] = {
     **dict.fromkeys(
-        ("_transition_problems", "_run_of", "_run_unit", "_unit_no", "_has_ended", "_attempt_no"), INLINED
+        ("_transition_problems", "_run_of", "_run_unit", "_run_last", "_unit_no", "_has_ended"), INLINED
     ),
+    **dict.fromkeys(("_run_has_ended", "_attempt_no"), INLINED),
     **dict.fromkeys(("_workspace_of", "_walked_count", "_walked_far", "_is_same_lane"), INLINED),
-    **dict.fromkeys(("_sent_size", "_value_size"), INLINED),
+    **dict.fromkeys(("_sent_size", "_value_size", "_utc_text", "_json_text"), INLINED),
     **dict.fromkeys(("_path_is_plain", "_inputs_join", "_chain_path", "_is_list", "_catches"), INLINED),
     **dict.fromkeys(("_regex_fault", "_path_count", "_site_extend", "_site_outside", "_sites_of"), INLINED),
     **dict.fromkeys(
@@ -358,3 +359,22 @@ def test_only_the_two_routines_that_claim_at_once_replace_the_wake_up_trigger():
 def triples(found: sql_source.Definition) -> set[tuple[str, ...]]:
     texts = [token.text for token in found.code]
     return set(zip(texts, texts[1:], texts[2:], strict=False))
+
+
+# How a number of a unit is made, and which states are the end, is written once: in base/units.sql.
+WRITTEN_ONCE = {
+    "the run of a unit: _run_of, _run_unit, _run_last, _unit_no": re.compile(
+        r"(unit_id|run_id|request_id|replaced_by)\)? *(>>|<<) 20\b|unit_id & 1048575|\+ 1\)+ << 20"
+    ),
+    "has ended: _has_ended, _run_has_ended": re.compile(
+        r"\('completed', 'skipped', 'cancelled', 'cannot_complete'\)"
+        r"|\('(completed|cancelled|failed)', '(completed|cancelled|failed)', '(completed|cancelled|failed)'\)"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRITTEN_ONCE)
+def test_what_has_one_home_is_written_there_only(what):
+    home = Path("src/stepwell/sql/routines/base/units.sql")
+    assert WRITTEN_ONCE[what].search(read(home)), "the home says it in other words now: change the pattern"
+    assert [str(path) for path in ROUTINES if path != home and WRITTEN_ONCE[what].search(read(path))] == []

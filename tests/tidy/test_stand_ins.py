@@ -11,6 +11,7 @@ from tests.tidy.sources import files, nodes
 REPLACED: dict[str, str] = {
     "tests/govern/test_no_bundle_tampering_is_silent.py": "calls the real function once for each file",
     "tests/model/test_differential.py": "plants a fault in one of two engines: the comparison must find it",
+    "tests/model/test_the_oracle_of_document_002.py": "plants a fault in an engine: the oracle must find it",
     "tests/worker/test_a_waiter_is_notified.py": "removes the polling call: only the notification is left",
     "tests/worker/test_connections.py": "calls the real function, then loses its answer or spoils one report",
 }

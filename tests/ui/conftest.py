@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from stepwell.api.app import create_app
 from stepwell.api.envelope import LOOPBACK_NAMES
@@ -17,9 +17,12 @@ from tests.support.roles import as_process, bound_token
 from tests.ui.browsing import browsing
 from tests.ui.signing import sign_in
 
+# What is awaited comes when the machine has time; only what never comes takes so long.
+expect.set_options(timeout=20_000)
 
-# Not for the whole session: while the browser is open, its driver runs an event loop in this thread, and tests
-# of other modules could not start their own loop.
+
+# Not for the whole session: while the browser is open, its driver runs an event loop in this thread, and
+# tests of other modules could not start their own loop.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     assert (UI_DIST / "index.html").is_file(), "the web console is not built: make ui"

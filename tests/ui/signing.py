@@ -1,4 +1,4 @@
-"""Signs people in for the tests of pages: receives a browser and a name, returns when its session is a cookie."""
+"""Signs people in for the tests of pages: receives a browser and a name, gives it the cookie of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A governed action: policy requires an approval, a person decides in the web console, the connector acts once."""
+"""A governed action: policy requires an approval, a person decides on the page, the connector acts once."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def fill(page: Page, reason: str = "") -> None:
 
 
 def send(page: Page, word: str) -> None:
-    """Presses the button, confirms, and waits until the dialog closes, which means that the answer is there."""
+    """Presses the button, confirms, and waits until the dialog closes: then the answer is there."""
     page.get_by_role("region", name="Decision").get_by_role("button", name=word).click()
     page.get_by_role("dialog").get_by_role("button", name=word).click()
     expect(page.get_by_role("dialog")).to_have_count(0)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 
 import psycopg
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.sql.drive import Engine, human, operation
+from tests.ui.looks import clean, looks
 
-THEMES = ("light", "dark", "contrast")
+# `make chaos` scrolls through 100,000.
+MANY_RUNS = int(os.environ.get("MANY_RUNS", "2000"))
 SCHEMA = {
     "type": "object",
     "required": ["order"],
@@ -113,6 +115,88 @@ def test_the_keyboard_alone_finds_and_selects_a_run(opened: Callable[[str], Page
     expect(page.get_by_role("region", name="1 selected")).to_have_count(0)
 
 
+def test_what_an_act_reaches_is_shown_before_it_is_sent(
+    opened: Callable[[str], Page], runs: list[int], engine: Engine
+):
+    engine.db.execute("select fn_person_set(1, 'mai', array['office'])")
+    engine.db.execute("select fn_step_claim(1, %s, 'mai')", (engine.unit(runs[2], "course"),))
+    page = opened("/runs")
+    # Find, open and act with the keyboard alone.
+    expect(page.locator(".field .line")).to_have_count(3)
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Shift+X")
+    expect(page.get_by_role("region", name="3 selected")).to_be_visible()
+    events = engine.one("select count(*) from event_log")
+    page.keyboard.press("a")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Pause…")).to_be_focused()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Pause 3 runs?")
+    reach = dialog.get_by_role("region", name="If you pause 3 runs")
+    expect(reach).to_contain_text("nothing has been written")
+    facts = dict(
+        zip(reach.locator("dt").all_inner_texts(), reach.locator("dd").all_inner_texts(), strict=True)
+    )
+    assert (facts["Runs"], facts["Open steps that wait"]) == ("3", "5")
+    expect(reach).to_contain_text("People in charge: mai")
+    assert engine.one("select count(*) from event_log") == events, "a preview writes nothing"
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Done for 3 of 3 runs.")).to_be_visible()
+    # Once more: the server says what it would refuse.
+    page.keyboard.press("x")
+    page.get_by_role("region", name="1 selected").get_by_role("button", name="Pause…").click()
+    expect(page.get_by_role("dialog")).to_contain_text("1 would be refused now:")
+
+
+def test_rows_move_while_somebody_looks(opened: Callable[[str], Page], runs: list[int], engine: Engine):
+    page = opened("/runs?workflow=hr.onboard")
+    row = page.locator(".field .line")
+    expect(row).to_contain_text("0 %")
+    expect(page.locator(".pill.live")).to_be_visible()
+    engine.db.execute("select fn_person_set(1, 'mai', array['office'])")
+    unit = engine.unit(runs[2], "course")
+    engine.db.execute("select fn_step_claim(1, %s, 'mai')", (unit,))
+    engine.db.execute("select fn_step_complete(1, %s, 'mai', '{}')", (unit,))
+    expect(row).to_contain_text("100 %")
+    expect(page.locator(".field .line.fresh")).to_have_count(1)
+
+
+def test_a_long_list_keeps_few_elements_and_jumps_by_a_seek(opened: Callable[[str], Page], engine: Engine):
+    engine.publish("order.process", human("sign-off", role="office"))
+    for _ in range(MANY_RUNS // 1000):
+        engine.db.execute(
+            "select count(*) from fn_run_start(1, 'order.process', array_fill('{}'::jsonb, array[1000]),"
+            " p_actor => 'test')"
+        )
+    first, last = engine.db.execute("select min(run_id), max(run_id) from workflow_run").fetchone() or (0, 0)
+    page = opened("/runs")
+    expect(page.locator(".field .line").first).to_contain_text(f"#{last}")
+    expect(page.get_by_text(re.compile(r"^\s*[\d,]+ runs"))).to_contain_text(f"{MANY_RUNS:,} runs")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/v1/runs?" in request.url else None)
+    body = page.locator(".body")
+    body.evaluate("all => all.scrollTo(0, all.scrollHeight)")
+    expect(page.get_by_role("link", name="order.process").last).to_be_visible()
+    expect(page.locator(".field .line .run").filter(has_text=re.compile(rf"#{first}$"))).to_be_visible()
+    assert len(asked) <= 2, "the page at the end is read by its own cursor, none between"
+    body.evaluate("all => all.scrollTo(0, all.scrollHeight / 2)")
+    expect(page.locator(".field .hole")).to_have_count(0)
+    middle = [int(text.split("#")[1].split()[0]) for text in rows(page)]
+    assert abs(middle[len(middle) // 2] - (first + last) // 2) < 30
+    assert page.evaluate("document.querySelectorAll('*').length") < 2_500
+
+
+def test_an_empty_list_says_what_could_be_started(opened: Callable[[str], Page], engine: Engine):
+    engine.publish("order.process", human("sign-off", role="office"), title="Order process")
+    page = opened("/runs")
+    empty = page.locator("section.empty")
+    expect(empty).to_contain_text("Order process")
+    empty.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("dialog", name="Start a run")).to_be_visible()
+
+
 def test_runs_are_paused_together(opened: Callable[[str], Page], runs: list[int], engine: Engine):
     page = opened("/runs?workflow=order.process")
     expect(page.locator(".field .line")).to_have_count(2)
@@ -165,6 +249,36 @@ def test_the_server_refuses_a_wrong_input_in_its_words(opened: Callable[[str], P
     expect(dialog.get_by_role("alert")).to_contain_text("count")
 
 
+def test_the_palette_finds_people_starts_and_acts(
+    opened: Callable[[str], Page], runs: list[int], engine: Engine
+):
+    """With the keyboard alone: find a person; start a run; find a run, open it, act on it."""
+    page = opened("/workflows")
+
+    def find(words: str, wanted: str) -> None:
+        page.keyboard.press("Control+k")
+        page.keyboard.type(words)
+        option = page.get_by_role("option").filter(has_text=wanted).first
+        expect(option).to_be_visible()
+        while option.get_attribute("aria-selected") != "true":
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+
+    find("ben", "ben")
+    expect(page).to_have_url(re.compile(r"/settings/people/ben$"))
+    find("hr.onb", "Start hr.onboard…")
+    dialog = page.get_by_role("dialog", name="Start a run")
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Escape")
+    find("A-2", "A-2")
+    expect(page).to_have_url(re.compile(rf"/runs/{runs[1]}$"))
+    find("pause", "Pause")
+    page.get_by_role("dialog", name=re.compile("^Pause")).wait_for()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert engine.run_state(runs[1]) == "paused"
+
+
 def test_the_palette_finds_a_run_and_a_page(opened: Callable[[str], Page], runs: list[int]):
     page = opened("/workflows")
     page.keyboard.press("Control+k")
@@ -189,14 +303,11 @@ def test_the_question_mark_shows_the_keys(opened: Callable[[str], Page]):
     expect(page.get_by_role("dialog", name="Keys")).to_have_count(0)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("language", ["en", "vi"])
-def test_axe_finds_no_violation_and_no_key_is_left(page: Page, runs: list[int], theme: str, language: str):
-    for name, chosen in (("theme", theme), ("language", language)):
-        page.add_init_script(f"localStorage.setItem('stepwell.{name}', '{chosen}')")
-    for path, ready in (("/runs", ".field .line"), ("/workflows", "tbody tr")):
-        page.goto(path)
-        expect(page.locator(ready).first).to_be_visible()
-        results = Axe().run(page)
-        assert results.violations_count == 0, results.generate_report()
-        assert not KEY.search(page.locator("body").inner_text())
+def test_axe_finds_no_violation_in_any_look_and_no_key_is_left(page: Page, runs: list[int]):
+    page.goto("/runs")
+    for rules in looks(page):
+        for path, ready in (("/runs", ".field .line"), ("/workflows", "tbody tr")):
+            page.goto(path)
+            expect(page.locator(ready).first).to_be_visible()
+            clean(page, rules)
+            assert not KEY.search(page.locator("body").inner_text())

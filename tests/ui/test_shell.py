@@ -6,9 +6,9 @@ import re
 
 import psycopg
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from tests.ui.looks import CONTRAST, STRUCTURE, clean, clean_in_every_look
 from tests.ui.signing import sign_in
 
 THEMES = {"Light": "light", "Dark": "dark", "High contrast": "contrast"}
@@ -147,19 +147,23 @@ def test_the_page_can_be_used_by_keyboard(page: Page):
 def test_the_settings_are_in_the_tab_order_and_show_the_focus(page: Page):
     ready(page)
     order = []
-    for _ in range(13):
+    for _ in range(17):
         page.keyboard.press("Tab")
         order.append(page.evaluate("document.activeElement.ariaLabel || document.activeElement.innerText"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     assert [text.splitlines()[0] for text in order] == [
         "Skip to content",
         "Stepwell",
+        "Tenant",
         "Find or do",
+        "Problems",
+        "Inbox",
         "Runs",
         "Workflows",
         "Approvals",
         "Verify evidence",
         "System health",
+        "Settings",
         "EN",
         "VI",
         "Theme",
@@ -174,20 +178,16 @@ def test_the_focus_moves_to_the_heading_of_the_next_page(page: Page):
     expect(page.get_by_role("heading", level=1, name="System health")).to_be_focused()
 
 
-@pytest.mark.parametrize("width", [1280, 400, 320])
 @pytest.mark.parametrize("language", ["en", "vi"])
 def test_nothing_is_cut_off_at_any_width(
-    browser: Browser, base_url: str, headers: dict[str, str], width: int, language: str
+    browser: Browser, base_url: str, headers: dict[str, str], language: str
 ):
-    with browser.new_context(
-        base_url=base_url,
-        locale=language,
-        viewport={"width": width, "height": 800},
-        extra_http_headers=headers,
-    ) as context:
+    with browser.new_context(base_url=base_url, locale=language, extra_http_headers=headers) as context:
         page = context.new_page()
-        ready(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for width in (1280, 400, 320):
+            page.set_viewport_size({"width": width, "height": 800})
+            ready(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def boxes(page: Page) -> list[tuple[str, dict[str, float]]]:
@@ -199,48 +199,40 @@ def boxes(page: Page) -> list[tuple[str, dict[str, float]]]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("width", "rail"), [(1280, False), (1280, True), (720, False), (380, False), (320, False)]
-)
 @pytest.mark.parametrize("language", ["en", "vi"])
 def test_no_part_of_the_frame_covers_another(
-    browser: Browser, base_url: str, dsn: str, db: psycopg.Connection, width: int, rail: bool, language: str
+    browser: Browser, base_url: str, dsn: str, db: psycopg.Connection, language: str
 ):
     db.execute("select _development_enter('dev')")
-    with browser.new_context(
-        base_url=base_url, locale=language, viewport={"width": width, "height": 800}
-    ) as context:
+    with browser.new_context(base_url=base_url, locale=language) as context:
         sign_in(context, dsn, base_url, "dev", "admin")
         page = context.new_page()
-        ready(page)
-        expect(page.get_by_role("note")).to_be_visible()
-        if rail:
-            page.keyboard.press("[")
-            expect(page.locator(".frame.rail")).to_be_visible()
-        out = page.get_by_role("button", name="Đăng xuất" if language == "vi" else "Sign out")
-        expect(out).to_be_visible()
-        parts = boxes(page)
-        too_wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
-        assert page.locator(".frame > header button").evaluate_all(too_wide) == 0
+        for width, rail in ((1280, False), (720, False), (380, False), (320, False), (1280, True)):
+            page.set_viewport_size({"width": width, "height": 800})
+            ready(page)
+            expect(page.get_by_role("note")).to_be_visible()
+            if rail:
+                page.keyboard.press("[")
+                expect(page.locator(".frame.rail")).to_be_visible()
+            out = page.get_by_role("button", name="Đăng xuất" if language == "vi" else "Sign out")
+            expect(out).to_be_visible()
+            too_wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+            assert page.locator(".frame > header button").evaluate_all(too_wide) == 0
+            stand_apart(boxes(page), RAIL_WIDTH if rail else width)
+
+
+def stand_apart(parts: list[tuple[str, dict[str, float]]], width: int) -> None:
     for at, (one, a) in enumerate(parts):
         assert a["x"] >= 0, one
-        assert a["x"] + a["width"] <= (RAIL_WIDTH if rail else width), one
+        assert a["x"] + a["width"] <= width, one
         for other, b in parts[at + 1 :]:
             beside = a["x"] + a["width"] <= b["x"] + 0.5 or b["x"] + b["width"] <= a["x"] + 0.5
             above = a["y"] + a["height"] <= b["y"] + 0.5 or b["y"] + b["height"] <= a["y"] + 0.5
             assert beside or above, f"{one} and {other}"
 
 
-@pytest.mark.parametrize("language", ["English", "Tiếng Việt"])
-@pytest.mark.parametrize("name", THEMES)
-def test_axe_finds_no_violation(page: Page, name: str, language: str):
-    for path in ("/", "/no/such/page"):
-        ready(page, path)
-        page.get_by_test_id("theme").select_option(THEMES[name])
-        page.get_by_role("button", name=language).click()
-        expect(page.locator(".card").first).to_be_visible()
-        results = Axe().run(page)
-        assert results.violations_count == 0, results.generate_report()
+def test_axe_finds_no_violation_in_any_look(page: Page):
+    clean_in_every_look(page, ("/", ".card"), ("/no/such/page", ".card"))
 
 
 def test_axe_finds_no_violation_in_the_error_state(page: Page):
@@ -248,12 +240,12 @@ def test_axe_finds_no_violation_in_the_error_state(page: Page):
     page.route("**/api/v1/health", lambda route: route.abort())
     page.goto("/")
     expect(page.get_by_role("alert")).to_be_visible()
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    clean(page)
 
 
 def test_axe_finds_no_violation_on_the_reference_of_the_api(page: Page):
     page.goto("/api/v1/docs")
     expect(page.get_by_role("heading", level=1)).to_contain_text("API")
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    clean(page, STRUCTURE)
+    # The page has thousands of rows that are all written alike.
+    clean(page, CONTRAST, within="article:nth-of-type(-n+5)")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from stepwell.api.identity import COOKIE
+from stepwell.api.identity import COOKIE, tenant_cookie
+from tests.ui.looks import ALL_RULES, CONTRAST, clean
 
 PASSWORD = "seven green bottles"
 
@@ -97,17 +97,24 @@ def test_a_session_that_ends_leads_back_to_the_page(
     page: Page, link: str, context: BrowserContext, db: psycopg.Connection
 ):
     set_password(page, link)
-    page.goto("/approvals")
+    page.goto("about:blank")
+    # A read of the shell that is still under way would find the end of the session before the button does.
+    with page.expect_response(re.compile("/counts$")), page.expect_response(re.compile("/registry/tokens$")):
+        page.goto("/approvals")
     expect(page.get_by_test_id("empty")).to_be_visible()
     db.execute("select fn_sessions_revoke(1, 'minh')")
     page.get_by_role("button", name="Refresh").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     sign_in(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Approvals")
-    assert [one["name"] for one in context.cookies() if one["httpOnly"]] == [COOKIE]
+    kept = {one["name"]: one["value"] for one in context.cookies() if one["httpOnly"]}
+    assert set(kept) == {COOKIE, tenant_cookie("default")}
+    assert len(set(kept.values())) == 1, "the session that ended is still kept for its tenant"
 
 
-def test_the_link_of_a_terminal_signs_in_the_person_of_the_development_mode(page: Page, db: psycopg.Connection):
+def test_the_link_of_a_terminal_signs_in_the_person_of_the_development_mode(
+    page: Page, db: psycopg.Connection
+):
     db.execute("select _development_enter('dev')")
     (link,) = db.execute("select link from fn_link_create(1, 'dev', 'sign_in')").fetchone()  # type: ignore[misc]
     page.goto(f"/sign-in#once={link}")
@@ -125,14 +132,13 @@ def test_the_page_is_shown_in_vietnamese(browser: Browser, base_url: str):
         assert not re.search(r"\bsignIn\.[a-z]", page.locator("body").inner_text())
 
 
-@pytest.mark.parametrize("theme", ["Light", "Dark", "High contrast"])
-@pytest.mark.parametrize("width", [1280, 360])
-def test_the_page_is_accessible(page: Page, theme: str, width: int):
-    page.set_viewport_size({"width": width, "height": 800})
+def test_the_page_is_accessible_in_every_theme_and_width(page: Page):
     page.goto("/sign-in")
-    page.get_by_label("Theme").select_option(label=theme)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("Enter your name.")).to_be_visible()
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    for width in (1280, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        for theme in ("Light", "Dark", "High contrast"):
+            page.get_by_label("Theme").select_option(label=theme)
+            clean(page, ALL_RULES if theme == "Light" else CONTRAST)
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.govern.slack.card import HEADS, draw, reason_dialog
 from tests.connectors.blocks import block_problems
+from tests.support.sample import sample
 
 ACT = {
     "approval_id": 7 << 20,
@@ -88,7 +89,7 @@ values = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@sample(60)
 @given(
     approval=st.fixed_dictionaries(
         {

@@ -21,9 +21,11 @@ from stepwell.store.connection.call import Call
 from stepwell.testing import check_invariants
 from tests.sql.drive import Engine, operation
 from tests.support.deciding import deciding
+from tests.support.sample import some
 from tests.worker.acting import Ledger, put_in_force, rule
 
-SEEDS = 500
+# Fewer do not reach each boundary.
+SEEDS = some(120, 500)
 CRASH_LIMIT = 6
 
 
@@ -140,10 +142,10 @@ def run_to_the_end(engine: Engine, ledger: Ledger, fate: Fate, operation: str, a
     raise AssertionError(f"the job does not end; the process died at {fate.deaths}")
 
 
-# Five hundred crashes take more than the usual 120 s when the machine is busy.
+# Five hundred crashes take more than the usual 120 s.
 @pytest.mark.timeout(900)
 @pytest.mark.requirement("RT-05")
-def test_every_effect_happens_once_despite_five_hundred_random_crashes(engine: Engine, dsn, tmp_path):
+def test_every_effect_happens_once_despite_hundreds_of_random_crashes(engine: Engine, dsn, tmp_path):
     put_in_force(engine.db, rule("free", "allow"))
     ledger = MortalLedger(tmp_path / "ledger")
     crashed: dict[str, int] = {}

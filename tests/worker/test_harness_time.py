@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell as sw
 from stepwell.store.connection.call import Call
 from stepwell.testing import Harness, Stuck, check_invariants
+from tests.support.sample import sample
 
-EXAMPLES = int(os.environ.get("STEPWELL_EXAMPLES", "0")) or 8
 MONDAY = datetime(2026, 3, 2, 9, 0, 30, tzinfo=UTC)
 STEP_COUNT = 4
 
@@ -153,10 +152,7 @@ plans = st.lists(
 jumps = st.lists(st.sampled_from([1, 14, 15, 30, 45, 60]), min_size=3, max_size=6)
 
 
-@settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)  # fmt: skip
+@sample(5)
 @given(first=plans, second=plans, by=jumps)
 def test_every_timer_fires_at_its_exact_second(databases, template, first, second, by):
     """Two chains, a deadline and a schedule: after each jump exactly the due timers have fired.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
+import psycopg
 import pytest
 
 import stepwell as sw
@@ -69,6 +70,31 @@ def test_a_worker_that_stops_finishes_its_handlers_and_claims_no_more(app, play,
     play(scenario)
     assert stage.ended == ["done"]
     assert db.execute("select count(*) from worker_session where closed_at is null").fetchone() == (0,)
+
+
+def test_a_lease_that_arrives_while_the_worker_stops_is_released_at_once(app, play, db, dsn, stage):
+    """The report of the first step waits for a lock and asks for more work; only then the worker stops."""
+
+    def is_waiting() -> bool:
+        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = %s"
+        return db.execute(waiting, (db.info.dbname,)).fetchone()[0] > 0
+
+    async def scenario():
+        async with sw.Worker(app, slots=1) as worker:
+            await app.start("one")
+            await app.start("one")
+            await stage.began.wait()
+            with psycopg.connect(dsn) as holder:
+                holder.execute("select from stepwell.run_progress for update")
+                holder.execute("select from stepwell.work_unit where scope = 'workflow_run' for update")
+                stage.may_end.set()
+                await until_async(is_waiting, what="the report waits")
+                worker.ask_stop()
+                await until_async(lambda: worker._exchange.is_stopping, what="the worker stops")
+        assert worker.busy_count == 0, "a report was left to the end of the session"
+
+    play(scenario)
+    assert stage.ended == ["done"]
 
 
 @pytest.mark.parametrize("how", ["second signal", "grace is over"])

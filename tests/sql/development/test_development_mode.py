@@ -24,8 +24,8 @@ def ask_for_approvals(db: psycopg.Connection) -> None:
 @pytest.fixture
 def developing(engine: Engine) -> Engine:
     """A database as stepwell creates it for the account ada."""
-    ask_for_approvals(engine.db)
     engine.db.execute("select _development_enter('ada')")
+    ask_for_approvals(engine.db)
     return engine
 
 

@@ -13,6 +13,7 @@ from tests.govern.sealing import append, check, seal, without_rows
 from tests.sql.binding import bound
 from tests.sql.drive import Engine, operation
 from tests.support.clock import Clock
+from tests.support.databases import configure
 
 ODD_TEXTS = ['quote " and \\ slash', "tab\tline\nfeed\r\x01\x1f\x7f", "tiếng Việt ✓ 日本 🙂", "", "</script>"]
 
@@ -53,7 +54,7 @@ def test_without_new_events_no_block_is_made(engine: Engine):
 
 
 def test_a_block_holds_at_most_the_configured_number_of_events(engine: Engine):
-    engine.db.execute("update dot_config set config_value = '3' where config_key = 'audit.block_events'")
+    configure(engine.db, "audit.block_events", "3")
     for at in range(7):
         append(engine.db, (at + 1) << 20)
     seal(engine.db)

@@ -23,6 +23,7 @@ EVERY_PROCESS = {
     "read_tenant",
     "payload_tenant",
     "fn_caller_read",
+    "fn_demo_read",
     "fn_mode_read",
     "fn_session_bind",
     "fn_tenant_find",
@@ -42,12 +43,16 @@ WORKER = (
 KEEPER = ("keep.py", "schedules.py:due_schedules,fire_schedule", "sealing.py", "due_evidence.py")
 SLACK = ("slack.py:take_cards,note_card,accept_callback,user,decide",)
 # `perform.py` calls these: for the time limit of a verdict, and after an event was rejected.
-MORE = {"worker": {"fn_action_limit", "fn_event_reject_note"}}
+# The doctor asks the last one as keeper.
+MORE = {"worker": {"fn_action_limit", "fn_event_reject_note"}, "keeper": {"fn_health_read"}}
 # Only the owner of the schema calls these.
 OWNERS = {
     "fn_clock_move",
+    "fn_clock_real",
     "fn_clock_release",
     "fn_clock_stop",
+    "fn_demo_begin",
+    "fn_demo_leave",
     "fn_development_leave",
     "fn_privileges_apply",
     "fn_registry_refresh",

@@ -59,6 +59,36 @@ def test_one_person_is_one_vote_however_the_name_is_written(
     assert decide(engine, approval, "ada") == "approved"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        CYRILLIC_ADA, "\u0412en", "\u0440\u0430\u0455\u0441\u0430l", "\u03b7in\u03b1", "\u0397elen",
+        "\u0430hha",
+        "\uab7ada", "\u042cen", "b\u0435\u0578", "ole\u0581", "ad\u13aa", "\u2c9eleo", "\ua4e1isu",
+    ],
+)  # fmt: skip
+def test_a_name_has_one_alphabet(engine: Engine, name: str):
+    """Whatever looks like a letter of another alphabet, in any list of such letters or in none."""
+    with refused("SW001", "person_name", "two alphabets"):
+        engine.person(name)
+
+
+@pytest.mark.parametrize("name", ["ada\u0332", "a\u20ddda", "ad\u1ab0a"])
+def test_a_mark_that_forms_no_letter_is_refused(engine: Engine, name: str):
+    with refused("SW001", "person_name", "marks"):
+        engine.person(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Nguy\u1ec5n Th\u1ecb \u00c1nh", "Jos\u00e9",
+     "\u041e\u043b\u0435\u0433", "\u5c71\u7530 Taro", "\u03a3\u03bf\u03c6\u03af\u03b1", "a\u0301da"],
+)  # fmt: skip
+def test_names_of_many_languages_are_accepted(engine: Engine, name: str):
+    engine.person(name)
+    assert engine.one("select count(*) from person") == 1
+
+
 def test_the_requester_cannot_decide_under_another_spelling(engine: Engine, people: People, run_id: int):
     approval = asked(engine, run_id)
     for written in ("Cleo", "cleo ", "cli:CLEO", "mcp:cleo"):
@@ -80,7 +110,6 @@ def test_votes_of_an_earlier_release_by_unknown_people_do_not_count(
     assert decide(engine, approval, "ada") == "approved"
 
 
-@pytest.mark.parametrize("unknown", ["mallory", ZERO_WIDTH, "engine", "system", "keeper", "worker", None])
 @pytest.mark.parametrize(
     "call",
     [
@@ -94,13 +123,14 @@ def test_votes_of_an_earlier_release_by_unknown_people_do_not_count(
     ],
 )
 def test_unknown_people_never_cancel_pause_retry_or_claim(
-    engine: Engine, people: People, run_id: int, call: str, unknown: str | None
+    engine: Engine, people: People, run_id: int, call: str
 ):
     step = engine.unit(run_id, "sign")
-    with pytest.raises(psycopg.Error) as caught:
-        engine.db.execute("select " + call.format(run=run_id, step=step, who="%s::text"), (unknown,))
-    assert caught.value.sqlstate == ("SW002" if "claim" in call else "SW007")
-    assert (engine.run_state(run_id), engine.state(step)) == ("in_progress", "ready")
+    for unknown in ("mallory", ZERO_WIDTH, "engine", "system", "keeper", "worker", None):
+        with pytest.raises(psycopg.Error) as caught:
+            engine.db.execute("select " + call.format(run=run_id, step=step, who="%s::text"), (unknown,))
+        assert caught.value.sqlstate == ("SW002" if "claim" in call else "SW007"), unknown
+        assert (engine.run_state(run_id), engine.state(step)) == ("in_progress", "ready"), unknown
 
 
 def test_a_person_who_is_not_active_any_more_does_nothing(engine: Engine, people: People, run_id: int):
@@ -129,45 +159,42 @@ def test_the_command_line_of_the_owner_acts_as_a_named_operator(engine: Engine, 
     people.add("grace", "office")
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("", "1 to 200"),
-        ("   ", "1 to 200"),
-        ("x" * 201, "1 to 200"),
-        (ZERO_WIDTH, "cannot be seen"),
-        ("ada\u202elive", "cannot be seen"),
-        ("ad\u00ada", "cannot be seen"),
-        ("ada\ufe0f", "cannot be seen"),
-        ("\U000e0041da", "cannot be seen"),
-        ("a\nda", "control characters"),
-        ("a\tda", "control characters"),
-        ("ada\x7f", "control characters"),
-        ("cli:ada", "a colon"),
-        ("cli\uff1aada", "a colon"),
-        ("Engine", "reserved"),
-    ],
-)
-def test_a_name_that_is_not_accepted_is_refused(engine: Engine, name: str, words: str):
-    with refused("SW001", "person_name", words):
-        engine.one("select fn_person_set(1, %s)", (name,))
+NOT_ACCEPTED = [
+    ("", "1 to 200"),
+    ("   ", "1 to 200"),
+    ("x" * 201, "1 to 200"),
+    (ZERO_WIDTH, "cannot be seen"),
+    ("ada\u202elive", "cannot be seen"),
+    ("ad\u00ada", "cannot be seen"),
+    ("ada\ufe0f", "cannot be seen"),
+    ("\U000e0041da", "cannot be seen"),
+    ("a\nda", "control characters"),
+    ("a\tda", "control characters"),
+    ("ada\x7f", "control characters"),
+    ("cli:ada", "a colon"),
+    ("cli\uff1aada", "a colon"),
+    ("Engine", "reserved"),
+]
+
+
+def test_a_name_that_is_not_accepted_is_refused(engine: Engine):
+    for name, words in NOT_ACCEPTED:
+        with refused("SW001", "person_name", words):
+            engine.one("select fn_person_set(1, %s)", (name,))
     assert engine.one("select count(*) from person") == 0
 
 
 @pytest.mark.parametrize(
     ("name", "like"),
     [
-        ("ada", CYRILLIC_ADA),
-        ("ben", "\u0412en"),
-        ("pascal", "\u0440\u0430\u0455\u0441\u0430l"),
-        ("nina", "\u03b7in\u03b1"),
-        ("helen", "\u0397elen"),
+        ("ace", "\u0430\u0441\u0435"),
         ("Ian", "lan"),
+        ("will", "vvill"),
+        ("savvy", "sawy"),
         ("bob", "b0b"),
         ("paul", "pau1"),
         ("bernard", "bemard"),
         ("jean-luc", "jean\u2013luc"),
-        ("\u0430\u043d\u043d\u0430", "\u0430hha"),
         ("client", "c1ient"),
     ],
 )
@@ -226,7 +253,7 @@ def test_two_sessions_cannot_add_one_name_at_the_same_time(engine: Engine, dsn: 
         first.execute("select stepwell.fn_person_set(1, 'ada')")
         second.execute("set lock_timeout = '100ms'")
         with pytest.raises(psycopg.errors.LockNotAvailable):
-            second.execute("select stepwell.fn_person_set(1, %s)", (CYRILLIC_ADA,))
+            second.execute("select stepwell.fn_person_set(1, 'Ada')")
 
 
 def test_people_of_an_earlier_release_keep_the_oldest_of_two_names_that_look_alike(engine: Engine):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from tests.sql.drive import Engine
 from tests.sql.policy.judging import ACTION, tried
+from tests.support.sample import sample
 from tests.worker.acting import rule
 
 # Match → its result for ACTION.
@@ -50,7 +51,7 @@ rule_sets = st.lists(
 
 
 @pytest.mark.requirement("RT-06")
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@sample(80)
 @given(drawn=rule_sets)
 def test_the_database_and_the_python_version_agree(engine: Engine, drawn):
     rules = [rule(f"r{at}", effect, match, priority) for at, (match, effect, priority) in enumerate(drawn)]

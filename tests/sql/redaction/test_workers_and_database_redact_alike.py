@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from stepwell import redaction
 from tests.sql.drive import Engine
+from tests.support.sample import sample
 
 CANARY = "c4n4ryc4n4ryc4n4ryc4n4ryc4n4ry"
 JWT = f"eyJ{CANARY}.{CANARY}.{CANARY}"
@@ -156,7 +157,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@sample(80)
 @given(st.lists(PIECES, max_size=10).map("".join))
 def test_they_agree_about_any_text(engine: Engine, text: str):
     assert engine.one("select _redact_text(%s)", (text,)) == redaction.text(text)

@@ -6,9 +6,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
+
+from tests.support.sample import sample
 
 ORDER = {
     "type": "object",
@@ -128,7 +130,7 @@ def schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 schema_trees = st.recursive(st.booleans() | schemas(st.booleans()), schemas, max_leaves=4)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@sample(60)
 @given(schema=schemas(schema_trees), shared=schemas(st.booleans()), value=values)
 def test_the_database_accepts_what_the_reference_accepts(
     template_db: Any, schema: Any, shared: Any, value: Any

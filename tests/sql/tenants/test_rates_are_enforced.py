@@ -6,11 +6,12 @@ from datetime import timedelta
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sql.drive import Engine
 from tests.support.clock import Clock
+from tests.support.sample import sample
 
 pytestmark = pytest.mark.requirement("RT-04")
 
@@ -69,7 +70,7 @@ def test_an_impossible_rate_is_refused(engine: Engine, bad):
         engine.enqueue("call", 1, **{**RATE, **bad})
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@sample(10)
 @given(moves=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), min_size=3, max_size=15))
 def test_never_do_more_jobs_enter_within_the_window_than_the_rate_allows(engine: Engine, clock: Clock, moves):
     session = engine.worker()

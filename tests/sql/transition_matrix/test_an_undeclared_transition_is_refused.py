@@ -33,7 +33,7 @@ def test_an_undeclared_transition_is_refused_and_changes_nothing(db: psycopg.Con
         != [f"no_transition:{question.from_state}->{question.to_state} by {question.actor}"]
     ]
     assert wrong == []
-    assert db.execute("select count(*) from event_log").fetchone() == (0,)
+    assert db.execute("select count(*) from event_log where unit_id > 0").fetchone() == (0,)
     found = dict(db.execute("select unit_id, state_code from work_unit").fetchall())
     assert [found[v.unit_id] for v in verdicts] == [q.from_state for q in questions]
 

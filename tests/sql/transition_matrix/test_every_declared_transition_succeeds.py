@@ -39,7 +39,7 @@ def test_an_allowed_transition_changes_the_row_and_appends_its_event(db: psycopg
             question.actor,
         )
         assert verdict.event_type == rule.event_type
-    assert db.execute("select count(*) from event_log").fetchone() == (len(questions),)
+    assert db.execute("select count(*) from event_log where unit_id > 0").fetchone() == (len(questions),)
 
 
 @pytest.mark.requirement("SM-05")
@@ -49,6 +49,6 @@ def test_a_preview_gives_the_same_verdict_and_writes_nothing(db: psycopg.Connect
     questions = [allowed(edge, rule) for edge, rule in rules(db, machine).items()]
     verdicts = ask(db, questions, preview=True)
     assert all(verdict.ok for verdict in verdicts)
-    assert db.execute("select count(*) from event_log").fetchone() == (0,)
+    assert db.execute("select count(*) from event_log where unit_id > 0").fetchone() == (0,)
     states = dict(db.execute("select unit_id, state_code from work_unit").fetchall())
     assert [states[v.unit_id] for v in verdicts] == [q.from_state for q in questions]

@@ -6,11 +6,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from stepwell.define import Workflow, freeze
 from stepwell.define.expression import step_path
 from tests.strategies.templates import workflows
+from tests.support.sample import sample
 from tests.unit.define.test_expressions import READABLE
 
 
@@ -30,7 +31,7 @@ def test_postgres_finds_the_step_that_a_written_path_names(db: psycopg.Connectio
     assert row[0] == [1, 2]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@sample(20)
 @given(workflow=workflows())
 def test_publish_accepts_what_define_freezes(db: psycopg.Connection[Any], workflow: Workflow):
     graph = freeze(workflow)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.define import (
@@ -21,6 +21,7 @@ from stepwell.define import (
     read_yaml,
 )
 from stepwell.define.limits import MAX_YAML_BYTES
+from tests.support.sample import sample
 
 pytestmark = pytest.mark.requirement("RT-11")
 
@@ -285,7 +286,7 @@ PARTS = {
 }
 
 
-@settings(deadline=None)
+@sample(50)
 @given(st.lists(st.sampled_from(sorted(PARTS)), min_size=1, max_size=12))
 def test_every_mistake_is_listed_once_in_order(mistakes: list[str]):
     steps = "".join(f"  - operation: step{at}\n    {part}\n" for at, part in enumerate(mistakes))
@@ -316,7 +317,7 @@ def test_bytes_that_are_not_utf8_are_refused():
         read_yaml(b"w: \xff"[1:])
 
 
-@settings(deadline=None)
+@sample(50)
 @given(st.text(max_size=80) | st.binary(max_size=80))
 def test_any_text_is_read_or_refused_without_another_error(text: str | bytes):
     with pytest.raises(DefinitionError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from stepwell.define import (
@@ -20,6 +20,7 @@ from stepwell.define import (
     update_yaml,
     write_yaml,
 )
+from tests.support.sample import sample
 from tests.unit.define.test_reading_yaml import ORDER
 
 pytestmark = pytest.mark.requirement("RT-11")
@@ -88,8 +89,9 @@ values = st.recursive(
 )
 
 
-@settings(deadline=None)
+@sample(60)
 @given(st.dictionaries(texts.filter(lambda key: key != "type"), values, max_size=3))
+@example({"": r"\u0000"})
 def test_any_form_reads_back_the_same(form: dict[str, object]):
     workflow = Workflow("w", Human("a", role="r", form=form))
     again = read_yaml(write_yaml(workflow))

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
@@ -15,6 +15,7 @@ from stepwell.define import DefinitionError, Workflow, read_yaml, write_yaml
 from stepwell.define.yaml_schema import yaml_schema
 from stepwell.define.yaml_words import STEP_WORDS
 from tests.strategies.templates import Shape, workflows
+from tests.support.sample import sample
 from tests.unit.define.test_reading_yaml import ORDER
 
 # Each property test draws many workflows, which takes minutes on a busy machine.
@@ -38,7 +39,7 @@ def test_the_schema_accepts_the_example():
     assert VALIDATOR.is_valid(plain(ORDER))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@sample(20)
 @given(workflows(Shape(max_nodes=30)))
 def test_the_schema_accepts_every_written_workflow(workflow: Workflow):
     VALIDATOR.validate(plain(write_yaml(workflow)))
@@ -50,7 +51,7 @@ ACCEPT_NUMBERS_OR_EMPTY_LISTS = {"timeout", "deadline", "inputs", "priority", "n
 }
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@sample(40)
 @given(workflows(Shape(max_nodes=8)), st.data())
 def test_a_damaged_document_is_refused_by_schema_and_reader(workflow: Workflow, data: st.DataObject):
     document = plain(write_yaml(workflow))

@@ -9,12 +9,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from stepwell.reactive import jsonpath
 from tests.support.databases import Databases
+from tests.support.sample import sample
 
 DOCUMENT = {
     "input": {
@@ -235,7 +236,7 @@ def paths() -> SearchStrategy[str]:
 
 
 @pytest.mark.requirement("RX-10")
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@sample(150)
 @given(path=paths(), document=documents())
 @example(path="$.*", document={"aa": 1, "é": 2, "b": 3, "B": 4, "a": 5})
 def test_any_path_over_any_document_finds_what_postgres_finds(

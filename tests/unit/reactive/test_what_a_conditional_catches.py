@@ -124,3 +124,32 @@ def test_a_request_after_a_predecessor_broke_follows_the_policy(policy: str, sta
     fail(projection, "a")
     projection.append(requested("b"))
     assert projection.get_status("b") is status
+
+
+@pytest.mark.requirement("RX-10")
+def test_only_a_node_that_was_called_has_a_result():
+    projection = Projection(graph_of(Sequential(op("a"), op("b"))))
+    fail(projection, "a")
+    assert projection.get_status("b") is S.ABORTED
+    assert projection.get_result("b") is None
+    projection.append(requested("b"))
+    projection.abort_node("b")
+    found = projection.get_result("b")
+    assert found is not None
+    assert found.status is S.ABORTED
+
+
+@pytest.mark.requirement("RX-02", "RX-07")
+def test_an_answer_before_its_request_ends_a_later_attempt_too():
+    projection = Projection(graph_of(Sequential(op("a"), op("b"))))
+    fail(projection, "a")
+    projection.append(responded("a", attempt=2))
+    projection.append(requested("a", 2))
+    assert (projection.get_status("a"), projection.get_status("b")) == (S.COMPLETED, S.READY)
+
+
+@pytest.mark.requirement("RX-04")
+def test_a_graph_never_changes_so_no_predecessor_is_added():
+    graph = graph_of(Sequential(op("a"), op("b")))
+    with pytest.raises(AttributeError):
+        graph.edges = ()  # type: ignore[misc]

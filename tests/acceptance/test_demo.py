@@ -1,0 +1,97 @@
+"""`stepwell up --demo`: past days made by the engine, people who sign in, work that goes on, the way out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from stepwell.demo.begin import APP
+from tests.acceptance.conftest import own_folder
+from tests.acceptance.running import Running, run, up
+from tests.support.wait import until
+
+DAYS = {"STEPWELL_DEMO_DAYS": "1"}
+WORKFLOWS = {"incident.triage", "order.process", "order.invoice", "agent.refund", "plant.turnaround"}
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with own_folder() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def demo(folder: Path) -> Iterator[tuple[Running, httpx.Client]]:
+    options = ("--data-dir", str(folder), "--port", "0", "--demo")
+    with up(*options, environment=DAYS) as running, running.wait_ready() as client:
+        yield running, client
+
+
+def stepwell(folder: Path, *arguments: str) -> str:
+    done = run("--data-dir", str(folder), *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_has_runs_of_past_days_and_the_log_is_proven(demo: tuple[Running, httpx.Client], folder: Path):
+    _, client = demo
+    runs = client.get("/api/v1/runs?limit=100").json()["items"]
+    assert {run["workflow"] for run in runs} == WORKFLOWS
+    oldest = min(datetime.fromisoformat(run["started_at"]) for run in runs if run["started_at"])
+    assert datetime.now(UTC) - oldest > timedelta(hours=20)
+    plant = next(run for run in runs if run["workflow"] == "plant.turnaround")
+    snapshot = client.get(f"/api/v1/runs/{plant['run_id']}/snapshot").json()
+    assert len(snapshot["steps"]["no"]) == 514
+    assert stepwell(folder, "audit", "verify").startswith("✓ intact")
+
+
+def test_its_people_sign_in_with_the_passwords_that_are_shown_once(demo: tuple[Running, httpx.Client]):
+    running, client = demo
+    for name in ("lan", "minh", "hoa"):
+        password = running.wait_for(rf"^  {name}\s+(\S+)$").group(1)
+        with httpx.Client(base_url=client.base_url, timeout=60) as door:
+            entered = door.post("/api/v1/session", json={"name": name, "password": password})
+            assert entered.status_code == 200, entered.text
+            assert door.get("/api/v1/session").json()["name"] == name
+
+
+def test_work_goes_on_while_somebody_watches(demo: tuple[Running, httpx.Client]):
+    _, client = demo
+    newest = client.get("/api/v1/events?limit=1").json()["items"][0]["event_id"]
+    until(
+        lambda: client.get("/api/v1/events?limit=1").json()["items"][0]["event_id"] != newest,
+        what="an event of the demo",
+    )
+
+
+def test_it_says_that_it_is_a_demo_until_it_is_turned_off(demo: tuple[Running, httpx.Client], folder: Path):
+    running, client = demo
+    assert client.get("/api/v1/health").json()["is_demo"] is True
+    assert "demo off" in running.output
+    assert "the demo is off" in stepwell(folder, "demo", "off")
+    until(lambda: client.get("/api/v1/health").json()["is_demo"] is False, what="the end of the banner")
+    running.wait_for("The demo was turned off")
+    assert json.loads(stepwell(folder, "demo", "off", "--json")) == {"is_demo": False, "has_changed": False}
+
+
+def test_a_database_with_runs_of_its_own_gets_no_demo(used_dir: Path, tmp_path: Path):
+    (tmp_path / "own.py").write_text(
+        "import stepwell as sw\napp = sw.App()\napp.publish(sw.Workflow('w', sw.Wait('go')))\n"
+    )
+    stepwell(used_dir, "publish", "--app", f"{tmp_path}/own.py:app")
+    stepwell(used_dir, "start", "w", "--key", "mine")
+    with up("--data-dir", str(used_dir), "--port", "0", "--demo") as running, running.wait_ready() as client:
+        running.wait_for("This database has runs of its own, so no demo is added")
+        assert client.get("/api/v1/health").json()["is_demo"] is False
+        assert [run["workflow"] for run in client.get("/api/v1/runs").json()["items"]] == ["w"]
+
+
+def test_the_demo_brings_its_own_app(used_dir: Path):
+    done = run("--data-dir", str(used_dir), "up", "--demo", "--app", APP)
+    assert done.returncode == 2
+    assert "--demo has an app and a worker of its own" in done.stderr

@@ -1,0 +1,143 @@
+"""Requests of somebody who wants to break in, to stop others or to learn what is not theirs."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable
+
+import httpx
+import psycopg
+import pytest
+
+from stepwell.api.identity import COOKIE
+from tests.sql.drive import Engine, operation
+
+PASSWORD = "seven green bottles"
+
+
+@pytest.fixture
+def minh(http: httpx.Client, db: psycopg.Connection) -> httpx.Client:
+    """A server on which minh has a password; the client has no cookie."""
+    db.execute(
+        """update dot_config set config_value = '"$argon2id$v=19$m=19456,t=2,p=1"'
+           where config_key = 'sign_in.argon2id'"""
+    )
+    row = db.execute("select link from fn_link_create(1, 'minh', 'first_administrator')").fetchone()
+    assert row is not None
+    assert http.post("/api/v1/session/link", json={"link": row[0], "password": PASSWORD}).status_code == 200
+    http.cookies.clear()
+    return http
+
+
+def sign_in(http: httpx.Client, password: str, address: str, **headers: str) -> httpx.Response:
+    answer = http.post(
+        "/api/v1/session",
+        json={"name": "minh", "password": password},
+        headers={"X-Forwarded-For": address, **headers},
+    )
+    http.cookies.clear()
+    return answer
+
+
+def test_wrong_passwords_from_elsewhere_do_not_lock_a_person_out(minh: httpx.Client):
+    """The pause belongs to name and address: whoever guesses pauses only the own address."""
+    for number in range(30):
+        sign_in(minh, "wrong", f"198.51.100.{number % 3}")
+    assert sign_in(minh, PASSWORD, "198.51.100.1").status_code == 429
+    assert sign_in(minh, PASSWORD, "203.0.113.7").status_code == 200
+
+
+def test_a_session_that_somebody_planted_is_never_used(minh: httpx.Client):
+    """A cookie that was there before the sign-in is worth nothing after it."""
+    planted = f"sws_{'0' * 64}"
+    answer = minh.post(
+        "/api/v1/session",
+        json={"name": "minh", "password": PASSWORD},
+        headers={"Cookie": f"{COOKIE}={planted}"},
+    )
+    given = answer.cookies[COOKIE]
+    minh.cookies.clear()
+    assert given != planted
+    assert minh.get("/api/v1/session", headers={"Cookie": f"{COOKIE}={planted}"}).status_code == 401
+    second = sign_in(minh, PASSWORD, "203.0.113.7").cookies[COOKIE]
+    assert second != given, "two sign-ins share a session"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        [], [1], ["runs"], ["runs", "x"], ["runs", 1, 2], ["runs", 2**70], ["runs", -(2**70)], ["runs", True],
+        ["runs", 1.5], ["runs", None], ["runs", [1]], ["events", 1], ["runs", "1; drop table x"], {"runs": 1},
+        "runs",
+    ],
+)  # fmt: skip
+def test_a_forged_cursor_is_refused(api: httpx.Client, key: object):
+    text = base64.urlsafe_b64encode(json.dumps(key).encode()).rstrip(b"=").decode()
+    answer = api.get("/api/v1/runs", params={"cursor": text})
+    assert (answer.status_code, answer.json()["field"]) == (422, "query.cursor"), answer.text
+
+
+def test_a_cursor_of_another_tenant_shows_only_the_own_runs(
+    http: httpx.Client, token: Callable[..., str], db: psycopg.Connection
+):
+    engine = Engine(db)
+    engine.publish("secret", operation("a"))
+    for _ in range(3):
+        engine.start("secret")
+    first = {"Authorization": f"Bearer {token()}"}
+    cursor = http.get("/api/v1/runs", params={"limit": 1}, headers=first).json()["next"]
+    other = engine.one("select fn_tenant_set('other')")
+    engine.one("select fn_principal_set(%s, 'person', 'eve', array['admin'])", (other,))
+    text = engine.one("select token from fn_token_create(%s, 'eve', 'test', 3600)", (other,))
+    found = http.get("/api/v1/runs", params={"cursor": cursor}, headers={"Authorization": f"Bearer {text}"})
+    assert found.json() == {"items": [], "next": None}
+
+
+def test_a_compressed_body_is_not_unpacked(api: httpx.Client):
+    """A small body that becomes gigabytes is read as the bytes that it is."""
+    packed = gzip.compress(b'{"workflow": "w", "input": {"a": "' + b"x" * 10_000_000 + b'"}}')
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    answer = api.post("/api/v1/runs", content=packed, headers=headers)
+    assert answer.status_code in (400, 415, 422), answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "201", "1e9", "99999999999999999999", "NaN", "\x00"])
+def test_a_page_that_is_too_large_is_refused(api: httpx.Client, limit: str):
+    answer = api.get("/api/v1/runs", params={"limit": limit})
+    assert answer.status_code == 422, answer.text
+
+
+@pytest.mark.parametrize(
+    "text", ["\x00", "a\x00b", "\ud800", "\udfff\ud800", "\uffff", "\u202e", "\U0010ffff", "\u0000" * 9]
+)
+def test_odd_text_is_never_an_error_of_the_server(api: httpx.Client, db: psycopg.Connection, text: str):
+    Engine(db).publish("w", operation("a"))
+    for body in (
+        {"workflow": text}, {"workflow": "w", "key": text}, {"workflow": "w", "input": {text: 1}},
+        {"workflow": "w", "input": {"a": [text]}}, {"workflow": "w", "labels": {"a": text}},
+    ):  # fmt: skip
+        answer = api.post(
+            "/api/v1/runs", content=json.dumps(body), headers={"Content-Type": "application/json"}
+        )
+        assert answer.status_code in (201, 404, 422), (body, answer.text)
+        if not answer.is_success:
+            assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    "given", ["00-" + "f" * 32 + "-" + "f" * 16 + "-ff", "ff" * 500, "00-\xff", "'; drop--", "00--" * 99]
+)
+def test_junk_in_a_trace_is_replaced(api: httpx.Client, given: str):
+    answer = api.get("/api/v1/runs", headers={"traceparent": given.encode("latin-1")})
+    assert (answer.status_code, len(answer.headers["traceparent"])) == (200, 55)
+
+
+def test_no_answer_has_a_trace_of_the_inside(api: httpx.Client):
+    for path in ("/runs/x", "/runs/99999999999999", "/runs?state=none", "/nowhere", "/runs/1/then?at=x"):
+        text = api.get(f"/api/v1{path}").text
+        assert not any(word in text for word in ("Traceback", "psycopg", "select ", "stepwell._", ".py")), (
+            text
+        )

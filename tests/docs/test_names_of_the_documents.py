@@ -1,0 +1,87 @@
+"""Who knows the source documents finds every name of theirs on the page about conformance.
+
+The lists are transcribed from the documents, not from the page.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.tidy.sources import ROOT
+
+PAGE = (ROOT / "docs/conformance.md").read_text(encoding="utf-8")
+NAMES = {
+    "000 §2": """
+        state_machine_def state_machine_id scope version active description created_at state_def
+        state_code semantic_class is_terminal ordinal ui_color_token ui_icon_token ui_label_i18n_key
+        ui_short_message_key transition_def from_state to_state actor_class trigger_kind trigger_ref
+        guard_kind guard_ref emitted_event_type audit_required rollback_to proposed state_facet_def
+        facet_code primary_ordinal rollup_policy_def policy_code policy_config_jsonb step_run
+        step_run_id workflow_run_id step_def_id waiting_facet pinned_iu_version_id pic_id
+        executor_class_ref started_at completed_at last_transition_at trace_id correlation_id
+        task_run task_run_id workflow_run workflow_def_id rollup_state_code rollup_basis_jsonb
+        last_rollup_at tasks task_checkpoints task_comments workflows workflow_steps
+        workflow_step_relations cut_request fn_state_transition_validate p_preview transition_id
+        problems transition_refused_by_guard audit_ref event_outbox""",
+    "000 §3": """
+        not_started ready in_progress waiting blocked overdue failed cannot_complete completed
+        block_severity.threshold_seconds blocked_since step_block_escalate
+        blocked_escalation_treats_as_red blocked_severity fn_step_blocked_severity ui.traffic_light
+        contrast_ratio high_contrast shape_token waiting_dependency waiting_human waiting_external
+        waiting_time_gate""",
+    "000 §4": """
+        T1 T2 T2r T3 T3r T4 T4r T5 T6 T7 T8 T8r T9 T10 T11 T12 T12r T13 system pic_human reviewer
+        executor_worker mow_orchestrator escalation_handler task_pic_human step_claim step_release
+        step_wait step_block blocker_resolved deadline_passed step_complete
+        step_reopen_for_correction executor_failure retry_attempt escalate declare_cannot_complete
+        step.ready step.started step.released step.waiting step.resumed step.blocked step.unblocked
+        step.overdue step.recovered_from_overdue step.completed step.reopened_for_correction
+        step.failed step.retry step.escalated step.cannot_complete task.completed
+        event_type_registry prior_completed_audit prior_cannot_complete_audit
+        prior_completed_audit_id prior_audit_id original_output_snapshot_id correction_reason
+        approval_id step_run_output_snapshot vocab.correction_reason data_error policy_change
+        downstream_dependency_failed regulatory_recall vw_audit_event_timeline
+        step_run_correction_cycle failure_class_registry completed_after_deadline overdue_first_at
+        sla_breach_duration step_run_state_history vocab.block_reason fn_step_pic_resolves
+        workflow_start all_mandatory_steps_completed workflow_cancel workflow_pause workflow_resume
+        paused cancelled retrying retry_policy_registry escalated escalation_chain_id is_derived
+        floor_equivalent idempotency_key transition_idempotency idempotency_registry""",
+    "000 §5": """
+        fn_workflow_rollup_compute basis_step_run_ids red_count yellow_count green_count
+        skipped_count optional_excluded_count decisive_step_run_id decisive_state_code computed_at
+        frozen_at optional red_overrides_yellow_overrides_green mandatory_only""",
+    "002": """
+        WorkflowReactiveRoot EventLogProjection NodeStatus CallStatus CallResult FailurePolicy
+        append getStatus getResult getEvents statusMap preconditions blockedByFailure resultMap
+        graph effectDisposers eventLog nodeKeyToRequestId failurePolicy initializeSignals
+        continue-running abort-dependents call.requested call.responded call.error call.aborted
+        call.completed requestId operationId input timestamp output error idle waiting ready running
+        completed failed aborted skipped abortNode abortAll dispose nodes canStart runningCount
+        maxConcurrency test then else over Sequential Parallel Conditional Operation Map
+        nodeStatusToCallAction callStatusToNodeStatus WorkflowErrorBoundary GraphologyHostConfig
+        ReactiveHostConfig GraphContext ReactiveContext WorkflowNode createRoot render DirectedGraph
+        inNeighbors edgeType dataFlow negated triggered depends_on preconditionMode prm.abort
+        prm.abortAll PendingRequestMap parentRequestId statusSignals pending Identity""",
+    "003": """
+        run_id tenant_id workspace_id workflow_version_id trigger_type trigger_ref status step_id
+        step_index tool_name idempotency_key lease_owner lease_expires_at tier two_person low med
+        high requested approved rejected expired canceled request_metadata response_metadata queued
+        running waiting_approval succeeded failed_retryable failed_terminal ready max_concurrency
+        max_runs_per_min max_writes_per_run sn:incident:update slack:post deny allow needs_approval
+        attempt last_error next_eligible_at""",
+    "004": """
+        workflow_instance workflow_step workflowType workflowVersion stepSeq stepType instanceId
+        workerId RUNNING COMPLETED FAILED CANCELED PENDING READY WAITING DONE DEAD status
+        current_step_seq current_step_type step_seq next_run_at attempts locked_by locked_until
+        last_error LEASE_EXPIRED deadline_at WAITING_TIMEOUT waiting_event_type waitingEventType
+        outboundEvents completed_at failed_at max_attempts Completed Waiting Retry Dead taskType
+        backoff lastError""",
+}
+
+
+@pytest.mark.parametrize("document", NAMES)
+def test_every_name_of_a_document_is_on_the_page(document: str):
+    found = set(re.findall(r"`([^`\s]+)`", PAGE))
+    assert [name for name in NAMES[document].split() if name not in found] == []
