@@ -18,6 +18,12 @@ STRESS   ?= 600
 # Seconds that a tenant works beside one that does harm.
 SOAK     ?= 1800
 
+# The long tests: each file that draws a sample in `make test`, and these.
+CHAOS     = $(sort tests/api/test_many_streams.py tests/interleave/test_locks_keep_their_order.py tests/worker/test_storm.py \
+	tests/worker/test_hostile_tenant.py tests/acceptance/test_worker_kill.py \
+	tests/govern/test_no_tampering_is_silent.py tests/govern/test_no_bundle_tampering_is_silent.py \
+	$(shell grep -rl --include='test_*.py' 'from tests.support.sample import' tests))
+
 # A stamp is the proof that a step was done with the present lock file, build hook and UI sources.
 DEPS     := $(VENV)/.dependencies-installed
 PROJECT  := $(VENV)/.project-installed
@@ -39,8 +45,8 @@ help: ## Show this list
 
 setup: $(PROJECT) ## Create .venv, install the locked dependencies and the project, build the UI
 
-run: $(PROJECT) ## Start database, server, worker with the example, and UI in one process tree; Ctrl-C stops them
-	@$(VENV)/bin/stepwell up --app examples/order.py:app $(ARGS)
+run: $(PROJECT) ## Start database, server, worker and UI with the demo in one process tree; Ctrl-C stops them
+	@$(VENV)/bin/stepwell up --demo $(ARGS)
 
 test: $(PROJECT) ## Run every test, in parallel, with a real browser
 	@$(PY) scripts/ensure_programs.py
@@ -50,6 +56,7 @@ lint: $(PROJECT) ## Lint and types of Python; lint, types and unit tests of the 
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
+	@$(PY) scripts/write_ui_types.py --check
 	@$(PY) scripts/check_ui.py
 
 check: lint ## What make lint does, then import direction, tidy and documentation tests; under a minute
@@ -59,11 +66,12 @@ bench: $(PROJECT) ## Measure against the peers that are installed; prints ratios
 	@$(PY) -m bench $(ARGS)
 
 chaos: $(PROJECT) ## Hours of random calls, random workflows and killed workers; the invariants are asked after each
-	@STEPWELL_TAMPER=all STEPWELL_EXAMPLES=$(EXAMPLES) STEPWELL_STRESS_SECONDS=$(STRESS) STEPWELL_SOAK_SECONDS=$(SOAK) $(PY) -m pytest tests/model tests/unit/define/test_properties.py tests/interleave/test_locks_keep_their_order.py tests/worker/test_storm.py tests/worker/test_hostile_tenant.py tests/api/test_schemathesis.py tests/acceptance/test_worker_kill.py tests/govern/test_no_tampering_is_silent.py tests/govern/test_no_bundle_tampering_is_silent.py --timeout=14400 $(ARGS)
+	@STEPWELL_TAMPER=all STEPWELL_STREAMS=1000 STEPWELL_STREAM_STEPS=2000 STEPWELL_EXAMPLES=$(EXAMPLES) STEPWELL_STRESS_SECONDS=$(STRESS) STEPWELL_SOAK_SECONDS=$(SOAK) $(PY) -m pytest $(CHAOS) --timeout=14400 $(ARGS)
 
 docs: $(PROJECT) ## Rewrite the generated references and test every document
 	@$(PY) scripts/write_reference.py
 	@$(PY) scripts/write_conformance.py
+	@$(PY) scripts/write_ui_types.py
 	@$(SCRATCH) machine reference --fresh > docs/state-machines.md.new && mv docs/state-machines.md.new docs/state-machines.md
 	@STEPWELL_WRITE_MATRIX=1 $(PY) -m pytest -q tests/sql/walls -k page
 	@$(PY) -m pytest -q tests/docs

@@ -26,10 +26,23 @@ if tests on the real parts prove it, **deviation** if it is met in another way o
 something is missing.
 """
 
+NAMES = """## Names of the documents
+
+Where a name of the documents is found here. Names that are listed without a remark are the same here.
+
+| document | what | names |
+|---|---|---|"""
+KINDS = {
+    "table": "tables and views", "column": "columns of `{}`", "key": "keys", "function": "functions",
+    "code": "`{}`", "config": "beginnings of keys in `dot_config`", "class": "Python classes",
+    "member": "members of `{}`", "word": "words",
+}  # fmt: skip
+
 
 def conformance_page() -> str:
     rows = tomllib.loads((ROOT / SOURCE).read_text(encoding="utf-8"))
     parts: dict[str, list[str]] = rows.pop("parts")
+    names: list[dict[str, Any]] = rows.pop("names")
     texts: dict[str, str] = tomllib.loads((ROOT / KNOWN).read_text(encoding="utf-8"))
     ids = sorted(texts.keys() | rows.keys())
     tests, still_open = marked_ids(), set(open_ids())
@@ -46,7 +59,7 @@ def conformance_page() -> str:
         for id in (id for id in ids if id.startswith(part)):
             text = texts.get(id) or rows[id]["text"]
             lines += _row(id, text, told[id], rows.get(id, {}), tests.get(id, []))
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([*lines, NAMES, *_names(names)]).rstrip() + "\n"
 
 
 def _verdict(id: str, row: dict[str, Any], tests: dict[str, list[str]], still_open: set[str]) -> str:
@@ -63,6 +76,14 @@ def _row(id: str, text: str, verdict: str, row: dict[str, Any], places: list[str
             yield f"- {word}: {row[word]}"
     names = sorted({place.rpartition(":")[0] for place in places})
     yield "- tests: " + (", ".join(f"`{name}`" for name in names) or "none") + "\n"
+
+
+def _names(lists: list[dict[str, Any]]) -> Iterator[str]:
+    for names in lists:
+        same = ", ".join(f"`{name}`" for name in names["same"].split())
+        yield f"| {names['where']} | {KINDS[names['kind']].format(names.get('of', ''))} | {same} |"
+        for name, here in names.get("here", {}).items():
+            yield f"| {names['where']} | `{name}` | {here} |"
 
 
 def main() -> int:
