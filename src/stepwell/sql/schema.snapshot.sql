@@ -3618,6 +3618,70 @@ create view stepwell.v_approval_payload (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_audit_approval
+create view stepwell.v_audit_approval (
+    tenant_id integer,
+    approval_id bigint,
+    action text,
+    subject_unit_id bigint,
+    tier smallint,
+    quorum smallint,
+    requested_by text,
+    reason text,
+    requested_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    decided_at timestamp with time zone,
+    decided_by text,
+    acting text,
+    approvers text[],
+    approver_role text,
+    request_key text,
+    about jsonb
+) with (security_barrier=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_audit_receipt
+create view stepwell.v_audit_receipt (
+    tenant_id integer,
+    receipt_id bigint,
+    unit_id bigint,
+    run_id bigint,
+    step_id text,
+    lease_no integer,
+    try_count integer,
+    idempotency_key text,
+    connector text,
+    operation text,
+    target text,
+    action_hash text,
+    writes boolean,
+    reversible boolean,
+    external_id text,
+    provider text,
+    model text,
+    input_tokens bigint,
+    output_tokens bigint,
+    cost_micros bigint,
+    currency text,
+    verdict_id bigint,
+    approval_id bigint,
+    requested_by text,
+    acting text,
+    reverses_receipt_id bigint,
+    reversed_by_receipt_id bigint,
+    settled_by text,
+    intended_at timestamp with time zone,
+    settled_at timestamp with time zone,
+    intent_token text,
+    request_metadata jsonb,
+    response_metadata jsonb,
+    prior jsonb,
+    reversal jsonb
+) with (security_barrier=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_audit_seal
 create view stepwell.v_audit_seal (
     tenant_id integer,

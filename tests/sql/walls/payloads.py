@@ -18,6 +18,8 @@ PAYLOADS: dict[str, set[str]] = {
     "v_action_receipt": {"request_metadata", "response_metadata", "prior", "reversal"},
     "v_approval": {"about"},
     "v_approval_payload": {"about"},
+    "v_audit_approval": {"about"},
+    "v_audit_receipt": {"request_metadata", "response_metadata", "prior", "reversal"},
     "v_human_step": {"inputs"},
     "v_inbox": {"inputs"},
     "v_job_outcome": {"output"},

@@ -17,17 +17,19 @@ with unit as materialized (
     from stepwell.step_input as i
     where i.tenant_id = %(tenant_id)s and i.unit_id = any (%(unit_ids)s)
     union all
-    select u.unit_id, 'input:' || r.run_id, r.created_at, r.input::text, json_build_array(w.workflow_name, v.version_no,
+    select u.unit_id, 'input:' || r.run_id, r.created_at, p.input::text, json_build_array(w.workflow_name, v.version_no,
         v.graph_hash, r.trigger_type, r.trigger_ref, r.trace_id, r.correlation_id, r.started_by, r.parent_unit_id, r.depth)
     from unit as u
     inner join stepwell.run_detail as r on r.tenant_id = %(tenant_id)s and r.run_id = u.unit_id >> 20
+    left join stepwell.v_run_payload as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
     inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
     inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
     where u.unit_id & 1048575 = 0
     union all
-    select j.job_id, 'payload:' || j.job_id, j.created_at, coalesce(j.payload::text, ''), json_build_array(
+    select j.job_id, 'payload:' || j.job_id, j.created_at, coalesce(p.payload::text, ''), json_build_array(
         j.idempotency_key, j.source_ref, j.target_ref, j.payload_ref, j.trace_id, j.correlation_id, j.created_by)
     from stepwell.job_detail as j
+    left join stepwell.v_job_payload as p on j.tenant_id = p.tenant_id and j.job_id = p.job_id
     where j.tenant_id = %(tenant_id)s and j.job_id = any (%(unit_ids)s)
 )
 select v.label, v.unit_id, to_char(v.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), v.content, v.facts

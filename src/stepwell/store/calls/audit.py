@@ -18,7 +18,6 @@ from stepwell import json_text
 from stepwell.errors import from_database
 from stepwell.sql import support_text
 from stepwell.store.calls import audit_rights
-from stepwell.store.calls.audit_rights import Readable
 from stepwell.store.calls.audit_times import moment_text
 from stepwell.store.connection.pool import named
 
@@ -122,14 +121,13 @@ class AuditReader:
     def __init__(self, connection: psycopg.Connection[TupleRow], tenant_id: int) -> None:
         self.connection = connection
         self.tenant_id = tenant_id
-        self._readable = Readable(connection)
 
     def table(self, name: str, **chosen: int) -> str:
         """Where to read the rows of a table; `chosen` says which of them the query needs."""
         return f"stepwell.{name}"
 
     def rows(self, query: str, *parameters: Any) -> list[TupleRow]:
-        return self.connection.execute(self._readable.query(query).encode(), parameters or None).fetchall()
+        return self.connection.execute(query.encode(), parameters or None).fetchall()
 
     def tenants(self) -> dict[str, int]:
         """The numbers of all tenants by name."""
@@ -330,7 +328,7 @@ class AuditReader:
 
     def support(self, name: str, **values: Any) -> list[TupleRow]:
         given = {"tenant_id": self.tenant_id, **values}
-        return self.connection.execute(self._readable.query(support_text(name)).encode(), given).fetchall()
+        return self.connection.execute(support_text(name).encode(), given).fetchall()
 
     def impossible_events(self, limit: int) -> list[Position]:
         """Events of transactions that did not begin yet: nobody can have written them."""

@@ -46,7 +46,7 @@ def effects(reader: AuditReader) -> list[tuple[int, bool, str | None]]:
 
 
 def approvals(reader: AuditReader, ids: list[int]) -> list[Row]:
-    return _read(reader, "approval_detail", (*APPROVAL, "request_key"), APPROVAL_VALUES, "approval_id", ids)
+    return _read(reader, "v_audit_approval", (*APPROVAL, "request_key"), APPROVAL_VALUES, "approval_id", ids)
 
 
 def votes(reader: AuditReader, ids: list[int]) -> list[Row]:
@@ -54,7 +54,7 @@ def votes(reader: AuditReader, ids: list[int]) -> list[Row]:
 
 
 def receipts(reader: AuditReader, ids: list[int]) -> list[Row]:
-    return _read(reader, "action_receipt", (*RECEIPT, "intent_token"), RECEIPT_VALUES, "receipt_id", ids)
+    return _read(reader, "v_audit_receipt", (*RECEIPT, "intent_token"), RECEIPT_VALUES, "receipt_id", ids)
 
 
 def judgements(reader: AuditReader, after: Position, limit: int) -> list[Row]:
@@ -88,12 +88,17 @@ def verdict_units(reader: AuditReader) -> list[tuple[int | None, int | None]]:
 
 
 def _read(
-    reader: AuditReader, table: str, names: tuple[str, ...], values: dict[str, str], key: str, ids: list[int]
+    reader: AuditReader,
+    relation: str,
+    names: tuple[str, ...],
+    values: dict[str, str],
+    key: str,
+    ids: list[int],
 ) -> list[Row]:
     columns = [moment_text(f"x.{name}") if name.endswith("_at") else f"x.{name}" for name in names]
     columns += [f"x.{column}::text" for column in values.values()]
     rows = reader.rows(
-        f"select {', '.join(columns)} from stepwell.{table} as x"
+        f"select {', '.join(columns)} from stepwell.{relation} as x"
         f" where x.tenant_id = %s and x.{key} = any (%s) order by x.{key}",
         reader.tenant_id, ids,
     )  # fmt: skip
