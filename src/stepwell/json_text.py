@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import InvalidInput
@@ -22,6 +23,8 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 # How deep the search for a wrong place goes; below that, the message names the place where the search ended.
 PLACE_DEPTH_LIMIT = 20
 _NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+# What JSON writes as a list.
+_LISTS = (list, tuple, set, frozenset, deque)
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
 
@@ -60,13 +63,12 @@ def holds_nul(encoded: bytes) -> bool:
 
 
 def _refuse_non_finite(value: Any, what: str, adapter: TypeAdapter[Any] | None, encoded: bytes) -> None:
-    from pydantic_core import to_jsonable_python
+    from pydantic import TypeAdapter
 
     if _is_finite(value):
         return
-    plain = to_jsonable_python(value) if adapter is None else adapter.dump_python(value, mode="json")
-    if _is_finite(plain):
-        return
+    # Not mode="json": for a part of type Any it writes NaN as None, and the number is gone.
+    plain = (TypeAdapter(Any) if adapter is None else adapter).dump_python(value)
     found = _non_finite(plain, json.loads(encoded), what)
     if found is not None:
         place, number = found
@@ -86,12 +88,15 @@ def _non_finite(plain: Any, written: Any, place: str) -> tuple[str, float] | Non
     """The first number that JSON does not have; a model may write such numbers as texts."""
     if isinstance(plain, float):
         is_bad = not math.isfinite(plain) and not isinstance(written, str)
-        return (place, plain) if is_bad else None
-    pairs: list[tuple[str, Any, Any]] = []
-    if isinstance(plain, dict):
-        pairs = [(place + _key(key), plain[key], written[key]) for key in plain]
-    elif isinstance(plain, list):
-        pairs = [(f"{place}[{no}]", *pair) for no, pair in enumerate(zip(plain, written, strict=True))]
+        return (place, float(plain)) if is_bad else None
+    pairs: Iterable[tuple[str, Any, Any]] = ()
+    # Both have the same order; the keys are those of JSON, where each is a text.
+    if isinstance(plain, dict) and isinstance(written, dict):
+        both = zip(plain.values(), written.items(), strict=False)
+        pairs = ((place + _key(key), part, text) for part, (key, text) in both)
+    elif isinstance(plain, _LISTS) and isinstance(written, list):
+        both_parts = enumerate(zip(plain, written, strict=False))
+        pairs = ((f"{place}[{no}]", part, text) for no, (part, text) in both_parts)
     return next((found for inner in pairs if (found := _non_finite(inner[1], inner[2], inner[0]))), None)
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import shlex
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,10 +16,17 @@ import pytest
 
 from stepwell.demo.begin import APP
 from tests.acceptance.conftest import own_folder
-from tests.acceptance.running import Running, run, up
+from tests.acceptance.running import LIMIT_SECONDS, Running, run, up
 from tests.support.wait import until
 
 DAYS = {"STEPWELL_DEMO_DAYS": "1"}
+GROUPS = {"runs", "step", "approvals", "demo"}
+EXPECTED = [
+    *("runs list", "runs show"),
+    *("inbox", "step claim", "step complete", "signal"),
+    *("approvals show", "approvals approve"),
+    *("start", "demo off"),
+]
 WORKFLOWS = {"incident.triage", "order.process", "order.invoice", "agent.refund", "plant.turnaround"}
 
 
@@ -67,6 +78,39 @@ def test_work_goes_on_while_somebody_watches(demo: tuple[Running, httpx.Client])
         lambda: client.get("/api/v1/events?limit=1").json()["items"][0]["event_id"] != newest,
         what="an event of the demo",
     )
+
+
+def at_a_terminal(command: list[str], typed: str) -> None:
+    """Runs a command that asks a person: its standard input is a terminal."""
+    person, terminal = pty.openpty()
+    try:
+        os.write(person, typed.encode())
+        done = subprocess.run(command, stdin=terminal, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    finally:
+        os.close(person)
+        os.close(terminal)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_commands_that_it_prints_work_as_they_are_printed(demo: tuple[Running, httpx.Client]):
+    running, client = demo
+    printed = running.output.partition("Next, in another terminal:")[2]
+    lines = [shlex.split(line) for line in printed.splitlines() if line.startswith("    ")]
+    verbs = [" ".join(line[3:5] if line[3] in GROUPS else line[3:4]) for line in lines]
+    assert verbs == EXPECTED
+    for line in lines[:-1]:
+        if line[3:5] == ["approvals", "approve"]:
+            at_a_terminal(line, "y\n")
+        else:
+            done = run(*line[1:])
+            assert done.returncode == 0, done.stderr
+    runs = client.get("/api/v1/runs?limit=100").json()["items"]
+    for key in ("A-1", "C-1", "mine-1"):
+        number = next(run["run_id"] for run in runs if run["trigger_ref"] == key)
+        until(
+            lambda number=number: client.get(f"/api/v1/runs/{number}").json()["state"] == "completed",
+            what=f"the end of the run with the key {key}",
+        )
 
 
 def test_it_says_that_it_is_a_demo_until_it_is_turned_off(demo: tuple[Running, httpx.Client], folder: Path):

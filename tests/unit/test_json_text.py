@@ -27,6 +27,10 @@ class Written(BaseModel):
     amount: float
 
 
+class Loose(BaseModel):
+    value: Any
+
+
 @dataclass
 class Line:
     price: float
@@ -54,6 +58,23 @@ def test_the_error_names_the_place_of_nan_and_infinity(value, place, name):
 def test_nan_is_found_inside_a_declared_type():
     with pytest.raises(InvalidInput, match=r"result\[1\]\.discount: NaN is not JSON"):
         encode([Price(amount=1), Price(amount=1, discount=math.nan)], "result", TypeAdapter(list[Price]))
+
+
+@pytest.mark.parametrize(
+    ("value", "declared", "place"),
+    [
+        ({"a": [1.0, {"b": math.nan}]}, dict[str, Any], "result.a[1].b"),
+        ([math.nan], list, "result[0]"),
+        (math.nan, Any, "result"),
+        (Loose(value=[None, math.nan]), Loose, "result.value[1]"),
+        ({"a": Loose(value=(Loose(value=math.nan),))}, None, "result.a.value[0].value"),
+    ],
+)
+def test_nan_is_found_where_the_declared_type_is_any(value, declared, place):
+    """Pydantic writes it as null there."""
+    with pytest.raises(InvalidInput) as raised:
+        encode(value, "result", None if declared is None else TypeAdapter(declared))
+    assert raised.value.field == place
 
 
 @pytest.mark.parametrize("value", [Written(amount=math.nan), {"inner": Written(amount=math.inf)}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_a_handler_that_returns_nan_fails_for_good_and_the_error_names_the_place
     app, play, db, dsn, inner, place
 ):
     @app.operation(retry=sw.Retry(max_attempts=5))
-    async def work(ctx: sw.Context):
+    async def work(ctx: sw.Context) -> Any:
         return await inner(ctx)
 
     app.publish(sw.Workflow("one", sw.Operation("work")))

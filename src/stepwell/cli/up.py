@@ -135,7 +135,12 @@ async def _supervise(
         await _answers(address)
         found = Examined([]) if examining is None else await examining
         link = await sign_in_link(conninfo, mode)
-        _greet(settings, address, specs, plan, found, mode, link, passwords)
+        _greet(settings, address, specs, plan, found, mode, link)
+        if plan.is_demo:
+            from stepwell.demo.next_steps import next_commands
+
+            _greet_to_demo(settings, passwords, await next_commands(conninfo))
+        typer.echo("\nCtrl-C stops everything.\n")
 
     async def watch_database() -> None:
         if embedded is not None:
@@ -208,7 +213,6 @@ def _greet(
     found: Examined,
     mode: Mode,
     link: str | None,
-    passwords: Mapping[str, str],
 ) -> None:
     if address.busy_port is not None:
         typer.echo(f"Port {address.busy_port} is in use; port {address.port} is used instead.")
@@ -229,23 +233,27 @@ def _greet(
             typer.echo(f"  {name:13}{value}")
     if not address.is_loopback:
         typer.echo(f"\n{OPEN_WARNING}")
-    if plan.is_demo:
-        _greet_to_demo(settings, passwords)
-    elif lines := _next_lines(settings, specs, found):
+    if not plan.is_demo and (lines := _next_lines(settings, specs, found)):
         typer.echo("\nNext, in another terminal:\n")
         for line in lines:
             typer.echo(f"  {line}")
-    typer.echo("\nCtrl-C stops everything.\n")
 
 
-def _greet_to_demo(settings: Settings, passwords: Mapping[str, str]) -> None:
-    """After the first start also the passwords, which are stored as hashes only."""
+def _greet_to_demo(
+    settings: Settings, passwords: Mapping[str, str], following: Mapping[str, Sequence[str]]
+) -> None:
+    """What to do next; after the first start also the passwords, which are stored as hashes only."""
     if passwords:
         typer.echo("\nPasswords of people of the demo, shown once:\n")
         for name, password in passwords.items():
             typer.echo(f"  {name:13}{password}")
-    typer.echo("\nThis is a demo: people and runs are made up. Turn it off, in another terminal:\n")
-    typer.echo(f"  {program(settings)} demo off")
+    typer.echo("\nThis is a demo: people and runs are made up. Next, in another terminal:")
+    groups = {**following, "Turn the demo off: nothing new comes, what is there stays": ["demo off"]}
+    for heading, lines in groups.items():
+        if lines:
+            typer.echo(f"\n  {heading}:")
+        for line in lines:
+            typer.echo(f"    {program(settings)} {line}")
 
 
 def _desk_folder(settings: Settings) -> Path:

@@ -1,7 +1,7 @@
 """The people of the demo at work: receives what is open for people, returns what they do and when.
 
-They use the same calls as everybody. Only people who never sign in are played, so nobody takes a step out of
-the hands of whoever watches.
+They use the same calls as everybody. Only people who never sign in are played, and the runs for whoever
+watches are left alone, so nobody takes a step from that person.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Final
 import stepwell as sw
 from stepwell.demo.chance import between, chance, choice
 from stepwell.demo.people import PEOPLE, crew_with
+from stepwell.demo.plan import YOURS
 from stepwell.errors import StepwellError
 
 INBOX_LIMIT: Final = 200
@@ -60,7 +61,8 @@ class Crew:
 
     async def look(self) -> list[Act]:
         acts: list[Act] = []
-        open_steps = await self._app.inbox(limit=INBOX_LIMIT)
+        left = {run.run_id for run in await self._app.runs(labels=YOURS, state="in_progress")}
+        open_steps = [step for step in await self._app.inbox(limit=INBOX_LIMIT) if step.run_id not in left]
         self._hands = Counter(
             step.pic for step in open_steps if step.pic and step.state_code == "in_progress"
         )
@@ -68,7 +70,7 @@ class Crew:
             if (step.step_run_id, step.state_code) not in self._begun:
                 acts += self._next(step)
         for approval in await self._app.approvals("requested", limit=INBOX_LIMIT):
-            if (approval.approval_id, "requested") not in self._begun:
+            if approval.run_id not in left and (approval.approval_id, "requested") not in self._begun:
                 acts += self._decision(approval)
         return acts
 

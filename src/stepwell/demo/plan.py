@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from stepwell.demo.chance import between, chance, choice
+from stepwell.demo.refunds import amount
 from stepwell.demo.triage import SERVICES
 
 CITIES: Final = ("Hà Nội", "Đà Nẵng", "Huế", "Cần Thơ")
@@ -17,6 +18,11 @@ DAY_BEGINS: Final = 7
 DAY_ENDS: Final = 18
 # On so many days the provider of payments is down for half an hour.
 STORM_SHARE: Final = 0.4
+# Runs that wait for whoever watches: the people of the demo leave them alone.
+YOURS: Final = {"for": "you"}
+LEFT_BEFORE: Final = timedelta(hours=1)
+# The policy asks a lead about more than this.
+SMALL_REFUND: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,7 @@ def starts(begins: datetime, ends: datetime) -> list[Start]:
             if begins < made_at < ends:
                 made.append(_start(kind, made_at, number))
         day += timedelta(days=1)
+    made += [order_for_you(ends - LEFT_BEFORE, 1), refund_for_you(ends - LEFT_BEFORE, 1)]
     return sorted(made, key=lambda start: start.at)
 
 
@@ -91,6 +98,21 @@ def refund(at: datetime, number: int) -> Start:
     customer = f"{choice(CUSTOMERS, 'customer', number)}-{number}"
     given = {"customer": customer, "complaint": "the parcel came four days late and one box was open"}
     return Start(at, "agent.refund", given, f"C-{900 + number}", "minh", {"customer": customer})
+
+
+def order_for_you(at: datetime, number: int) -> Start:
+    """An order that a person inspects, and then the carrier picks it up."""
+    key = f"A-{number}"
+    given = {"order_id": key, "lines": 2, "amount": 1200.0, "provider_is_down": False}
+    return Start(at, "order.process", given, key, "hoa", YOURS)
+
+
+def refund_for_you(at: datetime, number: int) -> Start:
+    """A refund that a lead decides."""
+    names = (f"{name}-{number}" for name in CUSTOMERS)
+    customer = next((name for name in names if amount(name) > SMALL_REFUND), CUSTOMERS[0])
+    given = {"customer": customer, "complaint": "the parcel came four days late and one box was open"}
+    return Start(at, "agent.refund", given, f"C-{number}", "minh", YOURS)
 
 
 def is_day(at: datetime) -> bool:

@@ -30,6 +30,8 @@ EVERY_SECONDS: Final = {
     "plant.turnaround": 60.0,
 }
 STORM_EVERY: Final = 7
+# One open run of each kind is left for whoever watches.
+FOR_YOU: Final = {"order.process": plan.order_for_you, "agent.refund": plan.refund_for_you}
 
 
 class Play:
@@ -52,6 +54,7 @@ class Play:
                 if due <= loop.time():
                     self._due[workflow] = loop.time() + EVERY_SECONDS[workflow]
                     await self._start(workflow)
+            await self._leave()
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _start(self, workflow: str) -> None:
@@ -62,6 +65,12 @@ class Play:
         run = await begin_run(self._app, start)
         if start.picked_up_minutes is not None:
             self._later(PICK_UP_SECONDS * (1 + chance("pick up", run.id)), lambda: pick_up(run))
+
+    async def _leave(self) -> None:
+        for workflow, new in FOR_YOU.items():
+            if not await self._app.run_count(workflow=workflow, state="in_progress", labels=plan.YOURS):
+                number = await self._app.run_count(workflow=workflow, labels=plan.YOURS) + 1
+                await begin_run(self._app, new(datetime.now(UTC), number))
 
     def _later(self, seconds: float, do: Callable[[], Awaitable[None]]) -> None:
         async def act() -> None:

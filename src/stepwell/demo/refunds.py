@@ -32,6 +32,11 @@ REFUND = sw.Workflow(
 )
 
 
+def amount(customer: str) -> float:
+    """What the agent wants to refund: always the same for a customer."""
+    return round(between(20, 260, customer), 2)
+
+
 def register(app: sw.App) -> None:
     @app.operation
     async def read_complaint(ctx: sw.Context, customer: str, complaint: str) -> dict[str, Any]:
@@ -44,7 +49,7 @@ def register(app: sw.App) -> None:
         for done in range(1, 5):
             await work(1)
             ctx.progress(done, 4, "thinking")
-        return {"amount": round(between(20, 260, customer), 2), "because": "the parcel came late"}
+        return {"amount": amount(customer), "because": "the parcel came late"}
 
     @app.operation
     async def refund(ctx: sw.Context, customer: str, amount: float) -> Any:
