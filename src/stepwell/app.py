@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
-from stepwell import config
+from stepwell import config, logs
 from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.connectors.base import Connector
@@ -248,6 +248,20 @@ class App(AppCalls):
                     error.message = f"{self._places[name]}: {error.message}"
                     raise
                 self._declared.add(name)
+                await self._warn_of_unregistered(client, graph)
+
+    async def _warn_of_unregistered(self, client: Client, graph: Graph) -> None:
+        """A step whose operation nobody has registered waits: its developer reads it before a run does."""
+        foreign = graph.operations() - self.handlers.keys()
+        if not foreign:
+            return
+        known = await client.perform(publish.known_operations(client.tenant_id))
+        for operation in sorted(foreign - known):
+            logs.get_logger("stepwell.app").warning(
+                "no app has registered the operation; its step waits",
+                workflow=graph.name,
+                operation=operation,
+            )
 
     async def close(self) -> None:
         """Close the connections and the embedded server, which stops when no other process uses it."""

@@ -289,3 +289,17 @@ def test_any_field_value_becomes_one_line_of_json(value):
     shown = json.loads(line, parse_constant=pytest.fail)
     assert (shown["event"], shown["level"]) == ("odd", "info")
     assert len(record.getMessage().splitlines()) == 1
+
+
+def test_an_app_warns_of_an_operation_that_nobody_has_registered(app, play, lines):
+    @app.operation
+    async def charge(): ...
+
+    app.publish(sw.Workflow("pay", sw.Sequential(sw.Operation("charge"), sw.Operation("chrage"))))
+
+    async def scenario():
+        await app.prepare()
+
+    play(scenario)
+    (line,) = lines("no app has registered the operation; its step waits")
+    assert (line["level"], line["workflow"], line["operation"]) == ("warning", "pay", "chrage")

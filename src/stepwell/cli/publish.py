@@ -103,5 +103,4 @@ def _warnings(graph: Graph, missing: list[str], known: set[str]) -> Iterator[str
 
 def _missing(graph: Graph, known: set[str]) -> list[str]:
     """Operations that no app and no worker has registered; no worker can run a step that calls one."""
-    named = {step.operation for step in graph.steps if step.operation is not None}
-    return sorted(named - known)
+    return sorted(graph.operations() - known)

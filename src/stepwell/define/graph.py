@@ -160,6 +160,10 @@ class Graph:
     # Operation name → function that is used as a test or source; `publish` registers them as operations.
     callables: Mapping[str, Callable[..., Any]] = field(default_factory=dict, compare=False, repr=False)
 
+    def operations(self) -> set[str]:
+        """The names of the operations that its steps call."""
+        return {step.operation for step in self.steps if step.operation is not None}
+
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {
             "format": FORMAT,

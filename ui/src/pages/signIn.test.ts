@@ -18,12 +18,13 @@ describe("the link in an address", () => {
 describe("the page after signing in", () => {
   it.each([
     ["/approvals/7?state=all", "/approvals/7?state=all"],
-    ["//elsewhere.example", "/"],
-    ["/\\elsewhere.example", "/"],
-    ["https://elsewhere.example", "/"],
-    ["/sign-in", "/"],
-    [undefined, "/"],
-    [["/a", "/b"], "/"],
+    ["//elsewhere.example", "/runs"],
+    ["/\\elsewhere.example", "/runs"],
+    ["https://elsewhere.example", "/runs"],
+    ["/sign-in", "/runs"],
+    ["/", "/runs"],
+    [undefined, "/runs"],
+    [["/a", "/b"], "/runs"],
   ])("%s", (asked, found) => {
     expect(destination(asked)).toBe(found);
   });

@@ -13,7 +13,10 @@ export function linkIn(hash: string): Link | null {
   return found ? { kind: found[1] as Link["kind"], text: found[2] as string } : null;
 }
 
+/** Where the work is: whoever asked for no page sees it first. */
+const firstPage = "/runs";
+
 /** The page to show after signing in: a path of this server, never an address elsewhere. */
 export function destination(asked: unknown): string {
-  return typeof asked === "string" && /^\/(?![/\\])/.test(asked) && !asked.startsWith("/sign-in") ? asked : "/";
+  return typeof asked === "string" && /^\/[^/\\]/.test(asked) && !asked.startsWith("/sign-in") ? asked : firstPage;
 }
