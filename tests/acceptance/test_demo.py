@@ -80,6 +80,21 @@ def test_work_goes_on_while_somebody_watches(demo: tuple[Running, httpx.Client])
     )
 
 
+def test_whoever_opens_the_link_can_do_what_is_left_for_that_person(demo: tuple[Running, httpx.Client]):
+    _, client = demo
+    (step,) = [step for step in client.get("/api/v1/inbox").json() if is_left(step, client)]
+    headers = {"X-CSRF-Token": client.get("/api/v1/session").json()["csrf_token"]}
+    for verb, state in (("claim", "in_progress"), ("release", "ready")):
+        done = client.post(f"/api/v1/steps/{step['step_run_id']}/{verb}", json={}, headers=headers)
+        assert done.status_code == 200, done.text
+        assert done.json()["step"]["state_code"] == state
+
+
+def is_left(step: dict[str, str], client: httpx.Client) -> bool:
+    found = client.get(f"/api/v1/runs/{step['run_id']}").json()
+    return bool(found["labels"] == {"for": "you"})
+
+
 def at_a_terminal(command: list[str], typed: str) -> None:
     """Runs a command that asks a person: its standard input is a terminal."""
     person, terminal = pty.openpty()
@@ -108,7 +123,7 @@ def test_the_commands_that_it_prints_work_as_they_are_printed(demo: tuple[Runnin
     for key in ("A-1", "C-1", "mine-1"):
         number = next(run["run_id"] for run in runs if run["trigger_ref"] == key)
         until(
-            lambda number=number: client.get(f"/api/v1/runs/{number}").json()["state"] == "completed",
+            lambda number=number: client.get(f"/api/v1/runs/{number}").json()["state_code"] == "completed",
             what=f"the end of the run with the key {key}",
         )
 

@@ -13,7 +13,7 @@ from stepwell.api.passwords import Hasher
 from stepwell.demo import plant, triage
 from stepwell.demo.app import make as make_app
 from stepwell.demo.history import History
-from stepwell.demo.people import PEOPLE, SERVICE
+from stepwell.demo.people import PEOPLE, ROLES_OF_THE_LINK, SERVICE
 from stepwell.store.calls import mode, principals, sign_in
 from stepwell.store.connection.pool import not_waiting
 
@@ -65,6 +65,10 @@ async def _prepare(app: sw.App) -> dict[str, str]:
     )
     for member in PEOPLE:
         await app.person_set(member.name, list(member.roles), display_name=member.title)
+    if (person := (await client.perform(mode.read())).person) is not None:
+        (known,) = await client.perform(principals.principals(client.tenant_id, person))
+        roles = sorted({*known.roles, *ROLES_OF_THE_LINK})
+        await app.person_set(known.name, roles, display_name=known.title)
     author = app.acting_as("lan")
     await author.content_write(
         "triage.guide", triage.GUIDE, labels={"en": "Mitigate an incident", "vi": "Xử lý sự cố"}

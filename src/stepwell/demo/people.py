@@ -15,6 +15,8 @@ class Member:
     signs_in: bool = False
 
 
+# Whoever opens the printed link also has these roles, and can do what is left for that person in the console.
+ROLES_OF_THE_LINK = ("lead", "support", "warehouse")
 # The account that publishes the workflows of the demo.
 SERVICE = "demo"
 PEOPLE = (
