@@ -104,7 +104,8 @@ def run_inputs(side: PostgresSide, driven: Driven) -> dict[str, Any]:
 def is_confluent(example: Example) -> bool:
     """True if the order of events cannot change how the run ends."""
     graphs = (example.graph, *example.workflows.values())
-    cut = example.fate.cancel_after is not None or example.fate.abort_after is not None
+    fate = example.fate
+    cut = fate.cancel_after is not None or fate.abort_after is not None or fate.replays > 0
     # A sub-workflow that waits without an event can be ended by its own timeout or by that of its step.
     races = any(
         node.kind == "subworkflow" and node.timeout_seconds for graph in graphs for node in graph.steps

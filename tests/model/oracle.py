@@ -93,7 +93,7 @@ Tree = Op | Seq | Par | If
 class Call:
     """One event of the call protocol. `ok` is the output of a response."""
 
-    type: str  # requested, responded, completed, error, aborted; or abort_all
+    type: str  # requested, responded, completed, error, aborted; or reopened, abort_all
     request: str = ""
     node: str = ""
     ok: bool = False
@@ -175,8 +175,18 @@ class Oracle:
             # "All non-terminal nodes become aborted."
             self.words = {name: word if word in ENDED else "aborted" for name, word in self.words.items()}
             return
+        if event.type == "reopened":
+            if self.words[event.node] not in ENDED:
+                return
+            # It begins anew, and so what waited for it.
+            after = [name for name, node in self.nodes.items() if event.node in node.before]
+            self.words |= {name: "idle" for name in after if self.words[name] == "waiting"}
         is_new = all(event.request != one.request for one in self.log)
-        if is_new and event.type != "requested" and any(event.node == one.node for one in self.log):
+        if (
+            is_new
+            and event.type not in ("requested", "reopened")
+            and any(event.node == one.node for one in self.log)
+        ):
             # The answer to a new attempt that comes before its request begins this attempt.
             self.append(Call("requested", event.request, event.node))
         self.log.append(event)
@@ -188,7 +198,19 @@ class Oracle:
     def call(self, name: str) -> tuple[str | None, str | None, bool]:
         """Request id, status and output of the latest attempt: "a retry is a new request id", "most
         recent event per node". The first final event of an attempt counts."""
-        mine = [event for event in self.log if event.node == name]
+        mine: list[Call] = []
+        old: dict[str, set[str]] = {}
+        for event in self.log:
+            if event.node != name:
+                continue
+            is_abort = event.type == "aborted" and not mine and "aborted" not in old.get(event.request, ())
+            if event.type == "reopened":
+                # It may be called again: what it had is history, and until the next request it has no call.
+                for one in mine:
+                    old.setdefault(one.request, set()).add(one.type)
+                mine = []
+            elif event.request not in old or is_abort:
+                mine.append(event)
         if not mine:
             return None, None, False
         attempts = list(dict.fromkeys(event.request for event in mine))

@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterator
 
 from stepwell.define import Conditional, Operation, Parallel, Sequential, Step
-from stepwell.reactive import CallEvent, Projection
+from stepwell.reactive import CallEvent, CallEventType, Projection
 from tests.model.oracle import ENDED, Asks, Call, If, Op, Oracle, Par, Seq, Tree
 
 FORMS = ("id", "id", "status", "no_status", "output", "input", "either")
-UNUSUAL = ("repeat", "late", "retry", "retry", "early", "owed", "forced", "abort", "all")
+UNUSUAL = ("repeat", "late", "retry", "retry", "early", "owed", "forced", "abort", "all", "reopen")
 WORDS = ("completed", "failed", "aborted", "skipped")
 
 
@@ -80,6 +80,8 @@ def template(tree: Tree) -> Step:
 
 
 def as_event(call: Call) -> CallEvent:
+    if call.type == "reopened":
+        return CallEvent(CallEventType.REOPENED, call.request, call.node)
     return CallEvent(f"call.{call.type}", call.request, call.node, output={"ok": call.ok})  # type: ignore[arg-type]
 
 
@@ -127,7 +129,7 @@ class Calls:
 
     def unusual(self) -> Call | None:
         """Repeated, late, early and forced events, retries and aborts."""
-        log = self.oracle.log
+        log = [event for event in self.oracle.log if event.type != "reopened"]
         kind = self.random.choice(UNUSUAL)
         called = (n for n in self.operations(*ENDED) if self.oracle.call(n)[0] is not None)
         ended = [n for n in called if self.is_open(n)]
@@ -140,6 +142,9 @@ class Calls:
                 return Call(self.random.choice(["responded", "error", "aborted"]), old.request, old.node)
             case "retry" if ended:
                 return self.request(self.random.choice(ended))
+            case "reopen" if ended:
+                node = self.random.choice(ended)
+                return Call("reopened", f"{node}:{len(self.oracle.log)}", node)
             case "early" if ended or self.projection.ready:
                 node = self.random.choice([*ended, *self.projection.ready])
                 call = self.request(node, self.random.choice(["responded", "error"]))

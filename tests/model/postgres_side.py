@@ -157,8 +157,14 @@ class _Driving:
     def run(self) -> Driven:
         fate = self.example.fate
         self.read()
-        while self.runs[""].state == "in_progress" and len(self.done) < MAX_ACTIONS:
-            if fate.cancel_after is not None and len(self.done) >= fate.cancel_after:
+        replays = fate.replays
+        while len(self.done) < MAX_ACTIONS:
+            if self.runs[""].state == "failed" and replays and self.dead():
+                replays -= 1
+                self.replay()
+            elif self.runs[""].state != "in_progress":
+                break
+            elif fate.cancel_after is not None and len(self.done) >= fate.cancel_after:
                 self.cancel()
             elif len(self.done) == fate.abort_after and (path := self.abortable()) is not None:
                 self.abort(path)
@@ -212,8 +218,7 @@ class _Driving:
 
     def outcome(self, path: str) -> Outcome:
         _, inner = self.split(path)
-        step_id = inner.rpartition("]")[2].removeprefix(".")
-        return self.script.outcome(inner, step_id, self.calls.get(path, 0))
+        return self.script.outcome(inner, _step_id(inner), self.calls.get(path, 0))
 
     def act(self) -> bool:
         """Does one possible action, or reports several completions. Returns False if none is possible."""
@@ -249,7 +254,7 @@ class _Driving:
             prefix + path
             for prefix, run in self.runs.items()
             for path, state in run.states.items()
-            if state == "ready" and run.graph.by_id[path.rpartition("]")[2].removeprefix(".")].kind == "human"
+            if state == "ready" and run.graph.by_id[_step_id(path)].kind == "human"
         ]
 
     def timers(self) -> tuple[list[str], list[str]]:
@@ -331,6 +336,31 @@ class _Driving:
         self.db.execute("select fn_run_cancel(1, %s, 'cli:test')", (self.run_id,))
         self.done.append(Action("cancel"))
 
+    def dead(self) -> list[str]:
+        """The dead calls of the failed root run."""
+        run = self.runs[""]
+        return [
+            path
+            for path, state in run.states.items()
+            if state == "cannot_complete" and run.graph.by_id[_step_id(path)].kind == "operation"
+        ]
+
+    def replay(self) -> None:
+        """Replays all dead steps, or one; sometimes one is cancelled before it is claimed."""
+        path = self.random.choice(["", *self.dead()])
+        call = "fn_job_retry" if path else "fn_run_retry"
+        given = (self.unit_ids.get(path, self.run_id),)
+        answer = self.side.engine.one(f"select {call}(1, %s, 'cli:test')", given)
+        assert answer["state"] == "replayed", answer
+        paths = [self.full_paths[unit_id] for unit_id in answer["unit_ids"]]
+        # A map continues with the items that it has.
+        paths = [one for one in paths if not any(other.startswith(f"{one}[") for other in self.unit_ids)]
+        self.done += [Action("replay", path) for path in paths]
+        self.read()
+        ready = [path for path in paths if self.state_of(path) == "ready"]
+        if ready and self.example.fate.cancels_replayed:
+            self.abort(self.random.choice(ready))
+
     def abortable(self) -> str | None:
         """A step of the root run that a person could cancel now."""
         open_states = ("not_started", "ready", "in_progress", "waiting", "failed")
@@ -347,6 +377,10 @@ class _Driving:
         self.db.execute("select fn_job_cancel(1, %s, 'cli:test')", (self.unit_ids[path],))
         self.leases.pop(path, None)
         self.done.append(Action("abort", path))
+
+
+def _step_id(path: str) -> str:
+    return path.rpartition("]")[2].removeprefix(".")
 
 
 def _reported(outcome: Outcome) -> tuple[str, Any]:

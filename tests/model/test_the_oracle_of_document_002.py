@@ -73,6 +73,7 @@ FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a conditional waits for nothing behind": (rules, "must_wait", lambda graph, conditional: False),
     "a branch not taken is aborted": (Projection, "_skip", lambda self, unit: self._abort(unit)),
     "a limit holds nobody": (Projection, "_line_up", lambda self, unit: self._go(unit)),
+    "a reopened node stays as it was": (Projection, "_reopened", lambda self, unit: None),
     "a new attempt opens nothing again": (Projection, "_reopen", lambda self, unit: None),
 }
 
@@ -89,8 +90,16 @@ def stored_differences(side: PostgresSide, seed: int) -> dict[str, Any]:
     case = Case(seed)
     oracle = case.oracle()
     endings = (Completed({"ok": True}), Completed({"ok": False}), Dead("no"))
-    outcomes = {name: [case.random.choice(endings)] for name in oracle.nodes}
-    fate = Fate(case.input, outcomes, {}, seed, abort_after=case.random.choice([None, None, 1, 3]))
+    outcomes = {name: [case.random.choice(endings), case.random.choice(endings)] for name in oracle.nodes}
+    fate = Fate(
+        case.input,
+        outcomes,
+        {},
+        seed,
+        abort_after=case.random.choice([None, None, 1, 3]),
+        replays=case.random.choice([0, 1, 2]),
+        cancels_replayed=case.random.random() < 0.5,
+    )
     driven = side.drive(side.named(Example(case.graph, fate)))
     stored = driven.runs[""]
     rows = side.log(stored.run_id)
@@ -99,7 +108,7 @@ def stored_differences(side: PostgresSide, seed: int) -> dict[str, Any]:
             for event in call_events(stored.graph, stored.paths, [rows.pop(0)[1]]):
                 if not event.will_retry:
                     ok = isinstance(event.output, dict) and event.output["ok"]
-                    type = event.type.removeprefix("call.")
+                    type = event.type.rpartition(".")[2]
                     oracle.append(Call(type, event.request_id, str(event.node), ok))
         if wrong := oracle.differences(look.nodes, oracle.run_word):
             return {"seed": seed, "after": count, "actions": driven.actions, "wrong": wrong}

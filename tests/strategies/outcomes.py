@@ -28,6 +28,9 @@ class Fate:
     seed: int
     cancel_after: int | None = None
     abort_after: int | None = None
+    # How often the dead steps of the failed run are replayed, and if one is cancelled before its call.
+    replays: int = 0
+    cancels_replayed: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,8 @@ def fates(draw: DrawFn, graphs: Sequence[Graph]) -> Fate:
         draw(st.integers(0, 2**16)),
         draw(st.sampled_from([None, None, None, 0, 2, 5, 9])),
         draw(st.sampled_from([None, None, None, None, 1, 3])),
+        draw(st.sampled_from([0, 1, 2])),
+        draw(st.booleans()),
     )
 
 
@@ -132,5 +137,5 @@ def uncut_examples(draw: DrawFn, shape: Shape) -> Example:
     example = draw(examples(shape))
     endings = st.sampled_from([Completed({"flag": True}), Dead("it is dead")])
     outcomes = {name: [draw(endings)] for name in example.fate.outcomes}
-    fate = replace(example.fate, outcomes=outcomes, cancel_after=None, abort_after=None)
+    fate = replace(example.fate, outcomes=outcomes, cancel_after=None, abort_after=None, replays=0)
     return replace(example, fate=fate)

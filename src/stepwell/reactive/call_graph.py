@@ -69,6 +69,8 @@ class CallGraph:
             for call in running:
                 self.calls[call.request_id] = replace(call, status="aborted")
             return
+        if event.type is CallEventType.REOPENED:
+            return  # the next request makes a call of its own
         known = self.calls.get(event.request_id, Call(event.request_id))
         node = event.node or known.node
         if known.status in ("pending", "running"):

@@ -66,6 +66,8 @@ def call_events(graph: Graph, paths: Mapping[int, str], rows: Iterable[LogRow]) 
             continue
         request_id = f"{row.unit_id}:{row.request_id}"
         match row.to_state:
+            case "ready" if row.event_type == "step.replayed":
+                yield CallEvent(CallEventType.REOPENED, f"{request_id}:replayed", path, at=row.at)
             case "in_progress":
                 yield CallEvent(CallEventType.REQUESTED, request_id, path, at=row.at)
             case "completed":

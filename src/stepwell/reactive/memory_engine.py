@@ -32,7 +32,7 @@ DEFAULT_MAX_ATTEMPTS: Final = 5
 class Action:
     """One action of a run. The path of a step in a sub-workflow begins with the path of its step and `/`."""
 
-    kind: Literal["call", "retry", "signal", "timeout", "cancel", "abort"]
+    kind: Literal["call", "retry", "signal", "timeout", "cancel", "abort", "replay"]
     path: str = ""
 
 
@@ -103,7 +103,10 @@ class MemoryEngine:
             raise InvalidInput(problem, field="input")
         root = self._open(self.graph, self.input)
         self._follow()
-        while root.projection.run_status is RunStatus.RUNNING and len(self._done) < MAX_ACTIONS:
+        # A given order may replay the dead steps of a run that has failed.
+        while (self._order or root.projection.run_status is RunStatus.RUNNING) and len(
+            self._done
+        ) < MAX_ACTIONS:
             action = self._next()
             if action is None:
                 break
@@ -142,9 +145,13 @@ class MemoryEngine:
                 run.projection.abort_all()
             return
         run, unit = self._find(action.path)
-        if unit.is_settled:
-            raise NotPossible(f"{action.kind} {action.path}: it has ended ({unit.status})")
+        if unit.is_settled is not (action.kind == "replay"):
+            ended = "ended" if unit.is_settled else "not ended"
+            raise NotPossible(f"{action.kind} {action.path}: it has {ended} ({unit.status})")
         match action.kind:
+            case "replay":
+                self._failure_counts.pop(action.path, None)
+                run.projection.reopen_node(unit.path)
             case "abort":
                 run.projection.abort_node(unit.path)
             case "call":

@@ -79,12 +79,16 @@ class Projection(RunState):
         self.log.append(event)
         if unit is None:
             self._abort_run()
+        elif event.type is CallEventType.REOPENED:
+            self._reopened(unit)
         elif event.type is CallEventType.REQUESTED:
             # A request whose answer came before it stays in the log and changes nothing.
             if event.request_id not in self._ended_requests:
                 self._requested(unit, event.request_id)
         else:
-            is_late = event.request_id in self._ended_requests
+            # The abort of a node without a call answers no call, so it is not late.
+            is_abort = event.type is CallEventType.ABORTED and unit.request_id is None
+            is_late = event.request_id in self._ended_requests and not is_abort
             if is_new:  # the answer to a new attempt came before its request
                 self._requested(unit, event.request_id)
             if not is_late and unit.request_id in (None, event.request_id):
@@ -93,16 +97,6 @@ class Projection(RunState):
                 self._ended_requests.add(event.request_id)
         self._drain()
         return True
-
-    def abort_node(self, path: str) -> None:
-        """Cancel one node; the nodes that depend on it are aborted too."""
-        unit = self.unit(path)
-        request_id = unit.request_id or f"abort:{path}:{len(unit.events)}"
-        self.append(CallEvent(CallEventType.ABORTED, request_id, path))
-
-    def abort_all(self) -> None:
-        """Cancel all nodes that have not ended."""
-        self.append(CallEvent(CallEventType.RUN_ABORTED, f"run:{len(self.log)}"))
 
     def at(self, position: int) -> Projection:
         """The state after the first `position` events of the log."""
@@ -121,8 +115,7 @@ class Projection(RunState):
         self._drain()
 
     def resume(self, path: str) -> None:
-        unit = self.unit(path)
-        if not unit.is_settled:
+        if not (unit := self.unit(path)).is_settled:
             unit.is_parked = False
             self._line_up(unit)
 
@@ -268,6 +261,13 @@ class Projection(RunState):
         self._run(unit)
         if self.failure_policy == "abort-dependents" and unit.is_blocked(self.graph):
             self._abort(unit)
+
+    def _reopened(self, unit: Unit) -> None:
+        """The next request makes the next attempt; until then the node has no call."""
+        if unit.is_settled:
+            self._reopen(unit)
+            unit.request_id = None
+            (self._abort if unit.is_blocked(self.graph) else self._consider)(unit)
 
     def _reopen(self, unit: Unit) -> None:
         """A new attempt of an ended node: open again what was derived from its end."""

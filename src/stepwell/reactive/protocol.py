@@ -59,7 +59,8 @@ SETTLED: Final = SATISFYING | {NodeStatus.FAILED, NodeStatus.ABORTED}
 
 
 class CallEventType(StrEnum):
-    """The call protocol, with one addition: `run.aborted`, which `abort_all` writes to the log."""
+    """The call protocol, with two additions: `run.aborted`, which `abort_all` writes to the log, and
+    `node.reopened`, which `reopen_node` writes: an ended node may be called again."""
 
     REQUESTED = "call.requested"
     RESPONDED = "call.responded"
@@ -67,6 +68,7 @@ class CallEventType(StrEnum):
     ABORTED = "call.aborted"
     COMPLETED = "call.completed"
     RUN_ABORTED = "run.aborted"
+    REOPENED = "node.reopened"
 
 
 def _event_type(text: str) -> CallEventType:

@@ -81,8 +81,8 @@ class _Running:
 class WorkflowReactiveRoot:
     """Owns every signal, computed and effect of one run; `dispose` ends all of them.
 
-    The coordinator appends events; the root derives statuses. Only `abort_node` and `abort_all` change a
-    status in another way; they are written to the log too.
+    The coordinator appends events; the root derives statuses. Only `abort_node`, `abort_all` and
+    `reopen_node` change a status in another way; they are written to the log too.
     """
 
     def __init__(
@@ -173,6 +173,11 @@ class WorkflowReactiveRoot:
         self._require_open()
         self._projection.unit(node)
         self._guarded(lambda: self._projection.abort_node(node))
+
+    def reopen_node(self, node: str) -> None:
+        """Let an ended node be called again, as a replay does."""
+        self._require_open()
+        self._guarded(lambda: self._projection.reopen_node(node))
 
     def abort_all(self) -> None:
         self._require_open()

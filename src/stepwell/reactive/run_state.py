@@ -1,4 +1,6 @@
-"""Read the state of a run: statuses, results, events and requests by path. `projection` changes the state."""
+"""Read the state of a run: statuses, results, events and requests by path; and the events that people cause.
+`projection` changes the state.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +9,43 @@ from typing import Any
 from stepwell.define.graph import Graph
 from stepwell.reactive import rules
 from stepwell.reactive.frames import Frame, Unit
-from stepwell.reactive.protocol import SETTLED, CallEvent, CallResult, NodeStatus, UnknownNode
+from stepwell.reactive.protocol import (
+    SETTLED,
+    CallEvent,
+    CallEventType,
+    CallResult,
+    NodeStatus,
+    UnknownNode,
+)
 
 __all__ = ["RunState"]
 
 
 class RunState:
-    """What can be read of a run at one position of its log."""
+    """What can be read of a run at one position of its log, and what is written to it without a call."""
 
     graph: Graph
     frame: Frame
     units: dict[str, Unit]
+    log: list[CallEvent]
+
+    def append(self, event: CallEvent) -> bool:
+        raise NotImplementedError
+
+    def abort_node(self, path: str) -> None:
+        """Cancel one node; the nodes that depend on it are aborted too."""
+        unit = self.unit(path)
+        request_id = unit.request_id or f"abort:{path}:{len(unit.events)}"
+        self.append(CallEvent(CallEventType.ABORTED, request_id, path))
+
+    def reopen_node(self, path: str) -> None:
+        """Let an ended node be called again; it is ready, and what was aborted only because of it waits."""
+        unit = self.unit(path)
+        self.append(CallEvent(CallEventType.REOPENED, f"reopen:{path}:{len(unit.events)}", path))
+
+    def abort_all(self) -> None:
+        """Cancel all nodes that have not ended."""
+        self.append(CallEvent(CallEventType.RUN_ABORTED, f"run:{len(self.log)}"))
 
     def unit(self, path: str) -> Unit:
         try:

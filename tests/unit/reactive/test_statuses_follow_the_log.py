@@ -222,3 +222,33 @@ def test_a_failure_aborts_a_chain_of_twenty_thousand_nodes_without_recursion():
     fail(run, "s0")
     assert run.get_status("s19999") is S.ABORTED
     assert run.run_status is RunStatus.FAILED
+
+
+@pytest.mark.requirement("RX-07", "RX-11")
+def test_a_reopened_node_is_ready_without_a_call_and_can_be_aborted_before_it():
+    projection = Projection(graph_of(Sequential(op("a"), op("b"))))
+    fail(projection, "a")
+    assert str(projection.run_status) == "failed"
+    projection.reopen_node("a")
+    assert projection.statuses() == {"a": "ready", "b": "idle"}
+    assert projection.requests() == {}
+    assert str(projection.run_status) == "running"
+    projection.append(responded("a"))  # the answer to the attempt that failed is late
+    assert projection.get_status("a") == "ready"
+    cut = projection.at(len(projection.log))
+    cut.append(aborted("a"))
+    assert cut.statuses() == {"a": "aborted", "b": "aborted"}
+    projection.append(requested("a", attempt=2))
+    projection.append(responded("a", attempt=2))
+    assert projection.statuses() == {"a": "completed", "b": "ready"}
+
+
+@pytest.mark.requirement("RX-07")
+def test_only_an_ended_node_that_nothing_blocks_is_reopened():
+    projection = Projection(graph_of(Sequential(op("a"), op("b"))))
+    projection.reopen_node("a")
+    assert projection.statuses() == {"a": "ready", "b": "idle"}
+    fail(projection, "a")
+    projection.reopen_node("b")
+    assert projection.statuses() == {"a": "failed", "b": "aborted"}
+    assert str(projection.run_status) == "failed"

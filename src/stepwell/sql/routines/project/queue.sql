@@ -32,6 +32,22 @@ as $$
     ) as q
 $$;
 
+-- True for a unit that is ready after a call of it began, and goes on: its wait ended, its lease expired, it is tried again
+-- now or was given back. In document 002 it runs until the call has its answer. A replayed unit begins anew.
+create or replace function stepwell._call_goes_on(p_unit stepwell.work_unit) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select p_unit.state_code = 'ready' and p_unit.started_at is not null and (
+        p_unit.attempt_count > 0
+        or not exists (
+            select from stepwell.dlq_replay_request as r
+            where r.tenant_id = p_unit.tenant_id and r.unit_id = p_unit.unit_id and r.proposal_state = 'scheduled'
+                and not exists (
+                    select from stepwell.unit_wake as w
+                    where w.tenant_id = p_unit.tenant_id and w.unit_id = p_unit.unit_id and w.woken_at > r.scheduled_at)))
+$$;
+
 -- The state of every unit in the words of the other documents: linear (004), runtime (003), node (002), job (001). A
 -- qualifier is given where a document has two words for one state. Nothing executes on a dialect.
 create or replace view stepwell.v_unit_dialect with (security_invoker = true) as
@@ -81,12 +97,14 @@ from (
                     inner join stepwell.work_unit as b
                         on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
                     where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
-                        and b.state_code not in ('not_started', 'ready', 'skipped')
-                        and (b.state_code <> 'cancelled' or b.started_at is not null)
+                        and (
+                            b.state_code not in ('not_started', 'ready', 'skipped', 'cancelled')
+                            or (b.state_code = 'cancelled' and b.started_at is not null)
+                            or stepwell._call_goes_on(b)
+                        )
                 ) then 'predecessor_started' else '' end
-            when u.state_code = 'ready' and u.started_at is not null and exists (
-                select from stepwell.unit_wake as w where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id
-            ) then 'resumed'
+            when u.state_code = 'ready' and u.started_at is not null and u.scope = 'step' and stepwell._call_goes_on(u)
+                then 'resumed'
             when u.state_code = 'ready' and u.executor_class_id is null then
                 case when exists (
                     select from stepwell.workflow_step_def as d
