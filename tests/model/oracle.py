@@ -178,7 +178,7 @@ class Oracle:
         if event.type == "reopened":
             if self.words[event.node] not in ENDED:
                 return
-            # It begins anew, and so what waited for it.
+            # It begins again, and so does what waited for it.
             after = [name for name, node in self.nodes.items() if event.node in node.before]
             self.words |= {name: "idle" for name in after if self.words[name] == "waiting"}
         is_new = all(event.request != one.request for one in self.log)

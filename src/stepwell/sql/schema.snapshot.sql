@@ -4588,6 +4588,11 @@ create function stepwell._calendar_add(p_tenant_id integer, p_calendar_name text
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._call_goes_on(p_unit stepwell.work_unit)
+create function stepwell._call_goes_on(p_unit stepwell.work_unit) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._caller_name()
 create function stepwell._caller_name() returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute

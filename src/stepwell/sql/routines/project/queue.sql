@@ -33,7 +33,7 @@ as $$
 $$;
 
 -- True for a unit that is ready after a call of it began, and goes on: its wait ended, its lease expired, it is tried again
--- now or was given back. In document 002 it runs until the call has its answer. A replayed unit begins anew.
+-- now, or its person released it. In document 002 it runs until the call has its answer. A replayed unit begins again.
 create or replace function stepwell._call_goes_on(p_unit stepwell.work_unit) returns boolean
 language sql stable
 set search_path = stepwell, pg_temp
