@@ -10,6 +10,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 import stepwell as sw
+from stepwell.app import AppCalls
+from stepwell.client import Client
 from stepwell.config import Settings
 from stepwell.store.embedded import roles
 from tests.support.server import RunServer
@@ -55,9 +57,45 @@ def process_app(dsn: str, token: str | None = None, **options: Any) -> sw.App:
     return made
 
 
+class ProcessApp(sw.App):
+    """An app of which each part has the role of its process. Its client acts as a service with all rights;
+    `acting_as` is a person with a token of their own, on the same connections."""
+
+    def __init__(self, dsn: str, **options: Any) -> None:
+        super().__init__(database_url=dsn, **options)
+        self._owner = dsn
+        self.use_settings(process_settings(dsn, token=bound_token(dsn, "test", "service", *ALL_ROLES)))
+
+    def acting_as(self, actor: str) -> AppCalls:
+        return _Person(self, actor, person_token(self._owner, actor.rpartition(":")[2]))
+
+
+class _Person(AppCalls):
+    def __init__(self, app: sw.App, actor: str, token: str) -> None:
+        self._app = app
+        self._actor = actor
+        self._token = token
+
+    async def _connected(self) -> Client:
+        found = (await self._app._connected()).acting_as(self._actor)
+        found.token = self._token
+        return found
+
+
 def client_app(dsn: str, **options: Any) -> sw.App:
-    """An app of which each part has the role of its process; the client acts as a service with all rights."""
-    return process_app(dsn, bound_token(dsn, "test", "service", *ALL_ROLES), **options)
+    return ProcessApp(dsn, **options)
+
+
+def person_token(dsn: str, name: str) -> str:
+    """A new token of somebody of tenant 1, who may also oversee runs; a person who is not there is added."""
+    with psycopg.connect(dsn, autocommit=True) as owner:
+        known = owner.execute(
+            "select from stepwell.principal where tenant_id = 1 and principal_name = %s", (name,)
+        ).fetchone()
+        if known is None:
+            owner.execute("select stepwell.fn_person_set(1, %s)", (name,))
+        owner.execute("select stepwell.fn_principal_change(1, %s, array['operator'])", (name,))
+        return _token(owner, name)
 
 
 def process_environment(dsn: str, process: str = "worker") -> dict[str, str]:
@@ -74,7 +112,12 @@ def bound_token(dsn: str, name: str = "billing", kind: str = "service", *held: s
     with psycopg.connect(dsn, autocommit=True) as owner:
         given = list(held) or ["admin"]
         owner.execute("select stepwell.fn_principal_set(1, %s, %s, %s)", (kind, name, given))
-        made = "select token from stepwell.fn_token_create(1, %s, 'test', 3600)"
-        row = owner.execute(made, (name,)).fetchone()
+        return _token(owner, name)
+
+
+def _token(owner: psycopg.Connection[Any], name: str) -> str:
+    """It lasts for months, because tests move the clock."""
+    made = "select token from stepwell.fn_token_create(1, %s, 'test', 31536000)"
+    row = owner.execute(made, (name,)).fetchone()
     assert row is not None
     return str(row[0])

@@ -15,7 +15,7 @@ import stepwell as sw
 from stepwell.store.calls.keep import leading
 from stepwell.testing import check_invariants
 from tests.support.clock import Clock
-from tests.support.roles import client_app, process_app
+from tests.support.roles import client_app
 from tests.worker.acting import Ledger
 
 Scenario = Callable[[], Awaitable[Any]]
@@ -23,13 +23,12 @@ LIMIT_SECONDS = 60.0
 
 
 @pytest.fixture
-def app(dsn: str, request: pytest.FixtureRequest) -> sw.App:
-    """An app without operations; each test declares its own. Its workers and keepers have their roles.
+def app(dsn: str) -> sw.App:
+    """An app without operations; each test declares its own. Client, workers and keepers have their roles.
 
-    In a file with `CLIENT_HAS_ITS_ROLE` its client has too, and acts as one service. In others the owner is
-    the client and acts for many people: the hands of the test.
+    What only the owner may do (set people and policies, move the clock, read tables) is done with `db`.
     """
-    return client_app(dsn) if getattr(request.module, "CLIENT_HAS_ITS_ROLE", False) else process_app(dsn)
+    return client_app(dsn)
 
 
 @pytest.fixture

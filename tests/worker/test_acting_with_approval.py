@@ -32,14 +32,14 @@ def test_an_action_waits_for_its_approval_and_is_then_performed(app, play, db, l
             dialect = db.execute("select runtime_code from v_unit_dialect where scope = 'step'").fetchone()
             assert dialect == ("waiting_approval",)
             with pytest.raises(sw.PermissionDenied, match="the requester of an approval"):
-                await app.approval_decide(approval, "approve", "client")
+                await app.acting_as("client").approval_decide(approval, "approve", "client")
             with pytest.raises(sw.PermissionDenied, match="the actor of an approval"):
                 await app.approval_decide(approval, "approve", f"worker:{worker.name}")
             with pytest.raises(sw.PermissionDenied, match="ben, cleo"):
-                await app.approval_decide(approval, "approve", "dan")
-            assert await app.approval_decide(approval, "approve", "cli:ben") == "requested"
-            assert await app.approval_decide(approval, "approve", "ben") == "requested"
-            assert await app.approval_decide(approval, "approve", "cleo") == "approved"
+                await app.acting_as("dan").approval_decide(approval, "approve", "dan")
+            assert await app.acting_as("cli:ben").approval_decide(approval, "approve", "cli:ben") == "requested"
+            assert await app.acting_as("ben").approval_decide(approval, "approve", "ben") == "requested"
+            assert await app.acting_as("cleo").approval_decide(approval, "approve", "cleo") == "approved"
             assert (await run.result())[0]["amount"] == 9
 
     play(scenario)
@@ -61,7 +61,7 @@ def test_an_approval_that_is_not_granted_fails_the_step_for_good(app, play, db, 
             approval = open_approval(db)
             if end == "rejected":
                 assert (
-                    await app.approval_decide(
+                    await app.acting_as("ben").approval_decide(
                         await app.approval(approval), "reject", "ben", reason="too much"
                     )
                     == "rejected"
@@ -89,13 +89,13 @@ def test_a_replayed_step_requests_a_new_approval(app, play, db, ledger, acts):
             run = await acts({})
             first = await until_async(lambda: open_approval(db))
             await until_async(lambda: state_of(db) == "waiting")
-            await app.approval_decide(await app.approval(first), "reject", "ben", reason="not today")
+            await app.acting_as("ben").approval_decide(await app.approval(first), "reject", "ben", reason="not today")
             with pytest.raises(sw.Conflict):
                 await run.result()
             await run.retry("tomorrow")
             second = await until_async(lambda: open_approval(db))
             assert second != first
-            await app.approval_decide(await app.approval(second), "approve", "ben")
+            await app.acting_as("ben").approval_decide(await app.approval(second), "approve", "ben")
             await run.result()
 
     play(scenario)
@@ -139,7 +139,7 @@ def test_cancelling_the_run_cancels_the_approval_of_its_action(app, play, db, le
             await run.cancel()
             assert (await app.approval(approval)).state_code == "cancelled"
             with pytest.raises(sw.Conflict):
-                await app.approval_decide(await app.approval(approval), "approve", "ben")
+                await app.acting_as("ben").approval_decide(await app.approval(approval), "approve", "ben")
 
     play(scenario)
     assert ledger.keys() == []
@@ -202,8 +202,8 @@ def test_an_effect_is_reversed_under_policy_with_its_own_receipt(app, play, db, 
             await until_async(lambda: open_approval(db))
             approval = open_approval(db)
             with pytest.raises(sw.PermissionDenied):
-                await app.approval_decide(await app.approval(approval), "approve", "ada")
-            await app.approval_decide(await app.approval(approval), "approve", "ben")
+                await app.acting_as("ada").approval_decide(await app.approval(approval), "approve", "ada")
+            await app.acting_as("ben").approval_decide(await app.approval(approval), "approve", "ben")
             await job.result()
             undone = await app.receipt(done.receipt_id)
             undoing = await app.receipt(undone.reversed_by_receipt_id)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import stepwell as sw
 
-CLIENT_HAS_ITS_ROLE = True
-
 
 def test_a_handler_labels_its_run(app, play, db):
     @app.operation

@@ -35,7 +35,7 @@ async def asked(db) -> int:
 async def none_decides(app: sw.App, approval: int, *names: str) -> None:
     for name in names:
         with pytest.raises(sw.PermissionDenied, match="cannot decide it"):
-            await app.approval_decide(await app.approval(approval), "approve", name)
+            await app.acting_as(name).approval_decide(await app.approval(approval), "approve", name)
 
 
 @pytest.mark.requirement("RT-06")
@@ -47,7 +47,7 @@ def test_who_started_a_run_does_not_approve_the_action_of_its_sub_workflow(app, 
             run = await app.acting_as("ada").start("outer")
             approval = await asked(db)
             await none_decides(app, approval, "ada", "cli:ada", "slack:ada")
-            await app.approval_decide(await app.approval(approval), "approve", "ben")
+            await app.acting_as("ben").approval_decide(await app.approval(approval), "approve", "ben")
             assert await run.result() == "A"
 
     play(scenario)
@@ -81,7 +81,7 @@ def test_who_published_scheduled_or_repeated_it_does_not_decide(app, play, db, t
                 (approval,),
             )
             await none_decides(app, approval, "carl", "dora", "emil", "fred")
-            await app.approval_decide(await app.approval(approval), "approve", "ben")
+            await app.acting_as("ben").approval_decide(await app.approval(approval), "approve", "ben")
             await until_async(lambda: ledger.keys())
 
     play(scenario)
@@ -119,8 +119,8 @@ def test_who_made_the_token_of_an_agent_does_not_approve_what_the_agent_began(ap
             approval = await asked(db)
             for name, words in {"carl": "cannot decide it", "helper": "cannot decide it"}.items():
                 with pytest.raises(sw.PermissionDenied, match=words):
-                    await app.approval_decide(await app.approval(approval), "approve", name)
-            await app.approval_decide(await app.approval(approval), "approve", "ben")
+                    await app.acting_as(name).approval_decide(await app.approval(approval), "approve", name)
+            await app.acting_as("ben").approval_decide(await app.approval(approval), "approve", "ben")
             await until_async(lambda: ledger.keys())
 
     play(scenario)
@@ -140,7 +140,7 @@ def test_who_started_a_run_does_not_approve_that_another_undoes_it(app, play, db
             job = await app.acting_as("carl").reverse(done.receipt_id)
             approval = await asked(db)
             await none_decides(app, approval, "ada", "carl")
-            await app.approval_decide(await app.approval(approval), "approve", "ben")
+            await app.acting_as("ben").approval_decide(await app.approval(approval), "approve", "ben")
             await job.result()
 
     play(scenario)
@@ -160,7 +160,7 @@ def test_a_rule_made_stricter_while_the_question_is_open_asks_again(app, play, d
             run = await app.acting_as("ada").start("outer")
             first = await asked(db)
             put_in_force(db, rule("ask", "needs_approval", **tightened), rule("other", "deny", priority=99))
-            await app.approval_decide(await app.approval(first), "approve", "ben")
+            await app.acting_as("ben").approval_decide(await app.approval(first), "approve", "ben")
             await until_async(lambda: open_approval(db) not in (None, first))
             assert ledger.keys() == []
             assert state_of(db) == "waiting" or await run.state() == "in_progress"
@@ -188,7 +188,7 @@ def test_two_runs_with_one_key_both_go_on(app, play, db, ledger):
             for (approval,) in db.execute(
                 "select approval_id from v_approval where action = 'act'"
             ).fetchall():
-                await app.approval_decide(await app.approval(approval), "approve", "ben")
+                await app.acting_as("ben").approval_decide(await app.approval(approval), "approve", "ben")
             assert [await run.result() for run in runs] == ["A", "A"]
 
     play(scenario)

@@ -8,8 +8,6 @@ import pytest
 
 import stepwell as sw
 
-CLIENT_HAS_ITS_ROLE = True
-
 
 @pytest.fixture
 def parent(app):

@@ -150,6 +150,12 @@ begin
     if exists (select from jsonb_array_elements(p_sources || p_targets) as x (part) where coalesce(x.part ->> 'code', '') = '') then
         raise exception using errcode = 'SW001', column = 'code', message = 'code: the code of a content unit is required';
     end if;
+    perform stepwell._secret_refuse('code', x.part ->> 'code') from jsonb_array_elements(p_sources || p_targets) as x (part);
+    -- Bodies and separators are content; labels are not. Nothing else of a part is kept.
+    p_targets := (select jsonb_agg((select jsonb_object_agg(m.key, case m.key
+                when 'labels' then stepwell._redact(m.value, stepwell._redaction_pattern()) else m.value end)
+            from jsonb_each(x.part) as m where m.key in ('code', 'body', 'separator', 'labels')) order by x.place)
+        from jsonb_array_elements(p_targets) with ordinality as x (part, place));
     if greatest(jsonb_array_length(p_sources), jsonb_array_length(p_targets)) > v_limit
         or octet_length(p_targets::text) > 2 * stepwell._limit('limits.content_bytes') then
         raise exception using errcode = 'SW006', message = format('parts: at most %s are accepted, with %s bytes together', v_limit,

@@ -119,6 +119,7 @@ begin
                 message = format('%s: a text of 1 to 2000 characters is required', v_field);
         end if;
     end loop;
+    perform stepwell._secret_refuse('connector', p_action ->> 'connector'), stepwell._secret_refuse('operation', p_action ->> 'operation');
     if jsonb_typeof(p_action -> 'fields') is distinct from 'object' then
         raise exception using errcode = 'SW001', column = 'fields', message = 'fields: an object is required';
     end if;

@@ -57,6 +57,7 @@ begin
     if coalesce(length(p_reader), 0) not between 1 and 200 then
         raise exception using errcode = 'SW001', column = 'reader', message = 'reader: a name of 1 to 200 characters is required';
     end if;
+    perform stepwell._secret_refuse('reader', p_reader);
     if p_tx is null or p_event_id is null or p_tx::text::xid8 >= pg_snapshot_xmin(pg_current_snapshot()) then
         raise exception using errcode = 'SW001', column = 'tx',
             message = 'tx: must be the position of an event that fn_events_read has returned';

@@ -69,7 +69,7 @@ declare
     v_window constant interval := make_interval(secs => stepwell._limit('slack.callback_seconds'));
 begin
     perform stepwell._tenant_bound(p_tenant_id);
-    if coalesce(length(p_signature), 0) not between 1 and 200 or p_sent_epoch not between 0 and 253402300799
+    if p_signature is null or p_signature !~ '^v[0-9]=[0-9a-f]{1,128}$' or p_sent_epoch not between 0 and 253402300799
         or p_sent_epoch is null then
         raise exception using errcode = 'SW001', column = 'signature', message = 'signature: a signature and its time are required';
     end if;

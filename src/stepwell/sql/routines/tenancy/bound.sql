@@ -218,7 +218,7 @@ begin
     end if;
     if v_tenant_id is null then
         raise exception using errcode = 'SW002', column = 'tenant', message = format('tenant %s does not exist', p_tenant_code),
-            hint = stepwell.fn_name_suggest(0, 'tenant', p_tenant_code);
+            hint = coalesce(stepwell.fn_name_suggest(0, 'tenant', p_tenant_code), '');
     end if;
     return v_tenant_id;
 end
