@@ -11,6 +11,7 @@ from stepwell.testing import check_invariants
 from stepwell.unit_numbers import short
 from tests.acceptance.working import closed_gate, until_at_gate, worker
 from tests.support.processes import stepwell
+from tests.support.roles import api
 from tests.support.wait import until_row
 from tests.worker.acting import Ledger, put_in_force, rule
 
@@ -26,7 +27,7 @@ def ledger(db: psycopg.Connection, tmp_path, monkeypatch) -> Ledger:
 
 
 def start(dsn: str, operation: str) -> None:
-    done = stepwell("start", "act", "-i", f"op={operation}", env={"STEPWELL_DATABASE_URL": dsn})
+    done = stepwell("start", "act", "-i", f"op={operation}", env={"STEPWELL_DATABASE_URL": api(dsn)})
     assert done.returncode == 0, done.stderr
 
 
@@ -69,13 +70,14 @@ def test_an_effect_that_cannot_be_confirmed_waits_for_a_person(dsn, db, tmp_path
             until_row(db, "select state_code = 'waiting' from step_run")
             (receipt,) = db.execute("select receipt_id from v_action_receipt").fetchone()
             listed = stepwell(
-                "receipts", "list", "--state", "unconfirmed", env={"STEPWELL_DATABASE_URL": dsn}
+                "receipts", "list", "--state", "unconfirmed", env={"STEPWELL_DATABASE_URL": api(dsn)}
             )
             assert short(receipt) in listed.stdout
+            db.execute("select stepwell.fn_principal_change(1, 'ben', array['operator'])")
             settled = stepwell(
                 "receipts", "settle", str(receipt), "confirmed", "--reason", "it is there", "--result",
                 "null", "--as", "ben",
-                env={"STEPWELL_DATABASE_URL": dsn},
+                env={"STEPWELL_DATABASE_URL": api(dsn)},
             )  # fmt: skip
             assert settled.stdout == f"receipt {short(receipt)}: confirmed\n", settled.stderr
             until_row(db, "select state_code = 'completed' from workflow_run")

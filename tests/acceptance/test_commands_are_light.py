@@ -11,6 +11,7 @@ import pytest
 
 from stepwell.store.embedded.server import EmbeddedServer
 from tests.support.processes import environment
+from tests.support.roles import api
 
 # What such a command has no use for: servers, validation, YAML, the checks of definitions, pools.
 FORBIDDEN = {
@@ -59,7 +60,7 @@ def run_1(dsn: str) -> str:
     """A database with one run of one step."""
     yaml = "workflow: one\nsteps: [first]\n"
     program = [sys.executable, "-m", "stepwell"]
-    there = environment({"STEPWELL_DATABASE_URL": dsn})
+    there = environment({"STEPWELL_DATABASE_URL": api(dsn)})
     subprocess.run(
         [*program, "publish", "/dev/stdin"], input=yaml, text=True, check=True, env=there,
         capture_output=True,

@@ -12,6 +12,7 @@ import pytest
 from tests.sql.drive import Engine, human
 from tests.support.clock import Clock
 from tests.support.processes import stepwell
+from tests.support.roles import api
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def run(dsn: str, db: psycopg.Connection):
     engine.start("w")
 
     def typed(*arguments: str, code: int = 0) -> str:
-        done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": dsn, "COLUMNS": "180"})
+        done = stepwell(*arguments, env={"STEPWELL_DATABASE_URL": api(dsn), "COLUMNS": "180"})
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -29,7 +30,7 @@ def run(dsn: str, db: psycopg.Connection):
 
 
 def test_an_approval_by_two_says_how_many_have_agreed(run):
-    for name in ("ben", "cleo"):
+    for name in ("ada", "ben", "cleo"):
         run("user", "add", name, "--role", "lead")
     asked = run("approvals", "request", "reopen", "1/sign", "--as", "ada", "--quorum", "2", "--role", "lead")
     approval = asked.split()[1].rstrip(":")

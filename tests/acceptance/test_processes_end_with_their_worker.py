@@ -10,6 +10,7 @@ import pytest
 
 from tests.acceptance.working import worker
 from tests.support.processes import stepwell
+from tests.support.roles import api
 from tests.support.wait import until, until_row
 
 APP = str(Path(__file__).parent / "processes_app.py") + ":app"
@@ -21,7 +22,9 @@ def test_no_process_outlives_a_killed_worker(dsn, db, tmp_path, workflow):
     folder = tmp_path / "pids"
     folder.mkdir()
     with worker(dsn, tmp_path / "log", "--executor", "process", app=APP) as running:
-        started = stepwell("start", workflow, "-i", f"folder={folder}", env={"STEPWELL_DATABASE_URL": dsn})
+        started = stepwell(
+            "start", workflow, "-i", f"folder={folder}", env={"STEPWELL_DATABASE_URL": api(dsn)}
+        )
         assert started.returncode == 0, started.stderr
         until(lambda: any(folder.iterdir()))
         if workflow == "looks":

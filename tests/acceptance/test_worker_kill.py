@@ -9,6 +9,7 @@ from stepwell.testing import check_invariants
 from tests.acceptance.stoppable_app import STEPS
 from tests.acceptance.working import closed_gate, until_at_gate, worker
 from tests.support.processes import stepwell
+from tests.support.roles import api
 from tests.support.wait import until_blocked, until_row
 
 LEASE = ("--lease-seconds", "2")
@@ -21,7 +22,7 @@ def effects(db: psycopg.Connection) -> psycopg.Connection:
 
 
 def start(dsn: str) -> None:
-    done = stepwell("start", "steps", "-i", "order=A", env={"STEPWELL_DATABASE_URL": dsn})
+    done = stepwell("start", "steps", "-i", "order=A", env={"STEPWELL_DATABASE_URL": api(dsn)})
     assert done.returncode == 0, done.stderr
 
 

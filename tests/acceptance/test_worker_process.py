@@ -15,6 +15,7 @@ from stepwell.testing import check_invariants
 from tests.acceptance.stoppable_app import STEPS
 from tests.acceptance.working import closed_gate, until_at_gate, worker
 from tests.support.processes import stepwell
+from tests.support.roles import api, as_process
 from tests.support.wait import until, until_row
 
 
@@ -25,7 +26,7 @@ def effects(db: psycopg.Connection) -> psycopg.Connection:
 
 
 def start(dsn: str) -> None:
-    done = stepwell("start", "steps", "-i", "order=A", env={"STEPWELL_DATABASE_URL": dsn})
+    done = stepwell("start", "steps", "-i", "order=A", env={"STEPWELL_DATABASE_URL": api(dsn)})
     assert done.returncode == 0, done.stderr
 
 
@@ -118,7 +119,9 @@ def test_a_worker_waits_for_a_database_that_stopped(used_dir, tmp_path):
     ids=str,
 )
 def test_the_error_for_an_unknown_app_is_one_sentence(dsn, tmp_path, options, message):
-    done = stepwell("worker", *options, env={"STEPWELL_DATABASE_URL": dsn}, cwd=tmp_path)
+    done = stepwell(
+        "worker", *options, env={"STEPWELL_DATABASE_URL": as_process(dsn, "worker")}, cwd=tmp_path
+    )
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -126,6 +129,12 @@ def test_the_error_for_an_unknown_app_is_one_sentence(dsn, tmp_path, options, me
 
 def test_the_error_for_a_broken_app_names_its_line(dsn, tmp_path):
     (tmp_path / "broken.py").write_text("import stepwell as sw\napp = sw.App()\n1 / 0\n")
-    done = stepwell("worker", "--app", "broken.py:app", env={"STEPWELL_DATABASE_URL": dsn}, cwd=tmp_path)
+    done = stepwell(
+        "worker",
+        "--app",
+        "broken.py:app",
+        env={"STEPWELL_DATABASE_URL": as_process(dsn, "worker")},
+        cwd=tmp_path,
+    )
     assert done.returncode == 2
     assert "broken.py:3: ZeroDivisionError: division by zero" in done.stderr

@@ -61,10 +61,11 @@ class ProcessApp(sw.App):
     """An app of which each part has the role of its process. Its client acts as a service with all rights;
     `acting_as` is a person with a token of their own, on the same connections."""
 
-    def __init__(self, dsn: str, **options: Any) -> None:
-        super().__init__(database_url=dsn, **options)
+    def __init__(self, dsn: str, tenant: str = "default", **options: Any) -> None:
+        super().__init__(database_url=dsn, tenant=tenant, **options)
         self._owner = dsn
-        self.use_settings(process_settings(dsn, token=bound_token(dsn, "test", "service", *ALL_ROLES)))
+        token = bound_token(dsn, "test", "service", *ALL_ROLES, tenant=tenant)
+        self.use_settings(process_settings(dsn, token=token))
 
     def acting_as(self, actor: str) -> AppCalls:
         return _Person(self, actor, person_token(self._owner, actor.rpartition(":")[2]))
@@ -107,17 +108,28 @@ def process_environment(dsn: str, process: str = "worker") -> dict[str, str]:
     }
 
 
-def bound_token(dsn: str, name: str = "billing", kind: str = "service", *held: str) -> str:
-    """A new token of a principal of tenant 1; without roles given it is an admin."""
+def client_environment(dsn: str) -> dict[str, str]:
+    """For a command of somebody with all rights."""
+    token = bound_token(dsn, "typist", "person", *ALL_ROLES)
+    return {"STEPWELL_DATABASE_URL": as_process(dsn, "api"), "STEPWELL_TOKEN": token}
+
+
+def bound_token(
+    dsn: str, name: str = "billing", kind: str = "service", *held: str, tenant: str = "default"
+) -> str:
+    """A new token of a principal; without roles given it is an admin."""
     with psycopg.connect(dsn, autocommit=True) as owner:
         given = list(held) or ["admin"]
-        owner.execute("select stepwell.fn_principal_set(1, %s, %s, %s)", (kind, name, given))
-        return _token(owner, name)
+        owner.execute(
+            "select stepwell.fn_principal_set(stepwell.fn_tenant_find(%s), %s, %s, %s)",
+            (tenant, kind, name, given),
+        )
+        return _token(owner, name, tenant)
 
 
-def _token(owner: psycopg.Connection[Any], name: str) -> str:
+def _token(owner: psycopg.Connection[Any], name: str, tenant: str = "default") -> str:
     """It lasts for months, because tests move the clock."""
-    made = "select token from stepwell.fn_token_create(1, %s, 'test', 31536000)"
-    row = owner.execute(made, (name,)).fetchone()
+    made = "select token from stepwell.fn_token_create(stepwell.fn_tenant_find(%s), %s, 'test', 31536000)"
+    row = owner.execute(made, (tenant, name)).fetchone()
     assert row is not None
     return str(row[0])

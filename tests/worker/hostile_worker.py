@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import stepwell as sw
 from tests.support.processes import environment
+from tests.support.roles import client_app
 from tests.worker.hostile_tenant import declare
 
 
@@ -27,7 +28,7 @@ def running(dsn: str) -> Iterator[None]:
 
 
 async def work(dsn: str) -> None:
-    app = sw.App(database_url=dsn)
+    app = client_app(dsn)
     declare(app)
     async with app, sw.Worker(app):
         await asyncio.to_thread(sys.stdin.read)

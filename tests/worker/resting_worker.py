@@ -8,14 +8,14 @@ from pathlib import Path
 
 import stepwell as sw
 from stepwell.worker import worker
-from tests.support.roles import process_app
+from tests.support.roles import client_app
 from tests.worker.acting import Ledger
 
 POLL_SECONDS = 3600.0
 
 
 def made(dsn: str, ledger: Path) -> sw.App:
-    app = process_app(dsn)
+    app = client_app(dsn)
     app.connector(Ledger(ledger))
 
     @app.operation

@@ -8,6 +8,7 @@ import pytest
 
 import stepwell as sw
 from stepwell import client
+from tests.support.roles import as_process, bound_token
 from tests.support.wait import until_async
 
 
@@ -142,7 +143,9 @@ def test_a_cut_connection_does_not_lose_the_end_of_a_run(app, play, db, gate, no
 def test_without_a_listening_connection_the_client_polls(dsn, gate, app):
     async def scenario():
         nowhere = "host=127.0.0.1 port=1 connect_timeout=1"
-        polling = await client.Client.connect(dsn, listen_conninfo=nowhere)
+        polling = await client.Client.connect(
+            as_process(dsn, "api"), listen_conninfo=nowhere, token=bound_token(dsn, "poller")
+        )
         try:
             async with app, sw.Worker(app):
                 run = await polling.start("one")

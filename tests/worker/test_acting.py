@@ -30,7 +30,7 @@ def test_an_allowed_action_is_performed_once_and_recorded(app, play, db, ledger,
     assert kept == (
         "ledger", "put", "A", {"fields": {"amount": 5}}, {"result": {"entry": "A", "amount": 5}}, "ext-A",
         {"amount": 0}, True, {"operation": "remove", "target": "A", "fields": {"amount": 0}}, "ledger",
-        "book-1", 3, 5, 1200, "EUR", "free", 1, 1, "client",
+        "book-1", 3, 5, 1200, "EUR", "free", 1, 1, "client:test",
     )  # fmt: skip
     events = db.execute(
         "select event_type from event_log where event_type like 'action.%' order by event_id"

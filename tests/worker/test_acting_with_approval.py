@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
 import stepwell as sw
 from stepwell.unit_numbers import short
 from tests.support.deciding import PLACE, deciding
 from tests.support.processes import stepwell
+from tests.support.roles import client_environment
 from tests.support.wait import until_async
 from tests.worker.acting import failure, open_approval, put_in_force, receipts, rule, state_of, verdicts
 
@@ -32,12 +34,16 @@ def test_an_action_waits_for_its_approval_and_is_then_performed(app, play, db, l
             dialect = db.execute("select runtime_code from v_unit_dialect where scope = 'step'").fetchone()
             assert dialect == ("waiting_approval",)
             with pytest.raises(sw.PermissionDenied, match="the requester of an approval"):
-                await app.acting_as("client").approval_decide(approval, "approve", "client")
-            with pytest.raises(sw.PermissionDenied, match="the actor of an approval"):
+                await app.approval_decide(approval, "approve", "test")
+            with pytest.raises(sw.PermissionDenied, match="cannot act as worker:"):
                 await app.approval_decide(approval, "approve", f"worker:{worker.name}")
+            with pytest.raises(psycopg.Error, match="the actor of an approval"):
+                db.execute(deciding("approve"), (approval.approval_id, f"worker:{worker.name}"))
             with pytest.raises(sw.PermissionDenied, match="ben, cleo"):
                 await app.acting_as("dan").approval_decide(approval, "approve", "dan")
-            assert await app.acting_as("cli:ben").approval_decide(approval, "approve", "cli:ben") == "requested"
+            assert (
+                await app.acting_as("cli:ben").approval_decide(approval, "approve", "cli:ben") == "requested"
+            )
             assert await app.acting_as("ben").approval_decide(approval, "approve", "ben") == "requested"
             assert await app.acting_as("cleo").approval_decide(approval, "approve", "cleo") == "approved"
             assert (await run.result())[0]["amount"] == 9
@@ -69,7 +75,7 @@ def test_an_approval_that_is_not_granted_fails_the_step_for_good(app, play, db, 
             elif end == "expired":
                 turn.on(hours=2)
             else:
-                await app.approval_withdraw(approval, "client")
+                await app.approval_withdraw(approval, "test")
             assert state_of(db) == "cannot_complete"
             with pytest.raises(sw.Conflict):
                 await run.result()
@@ -89,7 +95,9 @@ def test_a_replayed_step_requests_a_new_approval(app, play, db, ledger, acts):
             run = await acts({})
             first = await until_async(lambda: open_approval(db))
             await until_async(lambda: state_of(db) == "waiting")
-            await app.acting_as("ben").approval_decide(await app.approval(first), "reject", "ben", reason="not today")
+            await app.acting_as("ben").approval_decide(
+                await app.approval(first), "reject", "ben", reason="not today"
+            )
             with pytest.raises(sw.Conflict):
                 await run.result()
             await run.retry("tomorrow")
@@ -246,9 +254,7 @@ def test_a_reversal_without_a_worker_tells_what_it_waits_for(app, play, db, ledg
         return (await app.receipts())[0].receipt_id
 
     receipt = short(play(scenario))
-    done = stepwell(
-        "reverse", receipt, "--wait-seconds", "1.1", "--as", "ada", env={"STEPWELL_DATABASE_URL": dsn}
-    )
+    done = stepwell("reverse", receipt, "--wait-seconds", "1.1", env=client_environment(dsn))
     assert done.returncode == 0, done.stderr
     why = "stepwell.reverse can run, but no live worker serves executor default."
     assert done.stderr == f"receipt {receipt} is not reversed yet: {why} Ctrl-C stops waiting.\n"

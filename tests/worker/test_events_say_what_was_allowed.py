@@ -35,7 +35,7 @@ def test_the_log_has_all_facts_of_an_action_and_no_value(app, play, db, ledger, 
             run = await acts({"target": "B", "fields": {"amount": 900, "note": CANARY}})
             await until_async(lambda: state_of(db) == "waiting")
             for voter in ("ben", "cleo"):
-                await app.approval_decide(
+                await app.acting_as(voter).approval_decide(
                     await app.approval(open_approval(db)), "approve", voter, reason="within the budget"
                 )
             await run.result()

@@ -34,7 +34,7 @@ def test_a_bundle_holds_verdicts_approvals_receipts_and_costs(app, play, db, dsn
             )
             await until_async(lambda: state_of(db) == "waiting")
             for voter in ("ben", "cleo"):
-                await app.approval_decide(
+                await app.acting_as(voter).approval_decide(
                     await app.approval(open_approval(db)), "approve", voter, reason="within the budget"
                 )
             await run.result()

@@ -18,7 +18,7 @@ import pytest
 import stepwell as sw
 from stepwell.testing import check_invariants
 from tests.sql.drive import Engine
-from tests.support.roles import process_app
+from tests.support.roles import client_app
 from tests.worker import hostile_worker
 from tests.worker.hostile_tenant import HostileTenant, declare, prepare
 
@@ -103,7 +103,7 @@ async def until_all_ended(db: psycopg.Connection) -> None:
 @pytest.mark.parametrize("seed", [1])
 def test_a_hostile_tenant_takes_nothing_from_the_other(app: sw.App, dsn: str, db, seed: int):
     db.execute("select fn_tenant_set('honest')")
-    honest = Honest(process_app(dsn, tenant="honest"))
+    honest = Honest(client_app(dsn, tenant="honest"))
     declare(app)
     honest.declare()
 

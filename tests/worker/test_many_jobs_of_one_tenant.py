@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 import stepwell as sw
-from tests.support.roles import process_app
+from tests.support.roles import client_app
 
 FLOOD = 100_000
 BATCH = 10_000
@@ -23,7 +23,7 @@ def test_a_small_tenant_waits_only_for_jobs_that_are_already_leased(
 ):
     """The wait of a small job is the number of other jobs that start between its enqueue and its start."""
     db.execute("select fn_tenant_set('small')")
-    small = process_app(dsn, tenant="small")
+    small = client_app(dsn, tenant="small")
     begun = 0
     waited: list[int] = []
 

@@ -17,6 +17,7 @@ from stepwell.store.calls.leases import Lease, Report
 from stepwell.worker import progress_reports
 from stepwell.worker.progress_reports import ProgressReports
 from tests.support.processes import stepwell
+from tests.support.roles import client_environment
 from tests.support.wait import until_async
 from tests.worker.crunching import count_to_the_end
 
@@ -74,7 +75,7 @@ def test_python_shows_progress_while_the_handler_runs(app, db, at_sixty):
 )
 def test_every_command_that_shows_steps_shows_progress(dsn, at_sixty, command):
     async def question(run):
-        words, env = command.format(run.id).split(), {"STEPWELL_DATABASE_URL": dsn}
+        words, env = command.format(run.id).split(), client_environment(dsn)
         text, as_json = await asyncio.gather(
             asyncio.to_thread(stepwell, *words, env=env),
             asyncio.to_thread(stepwell, *words, "--json", env=env),

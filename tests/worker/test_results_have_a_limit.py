@@ -96,7 +96,7 @@ def test_the_output_of_a_person_has_the_same_limit(app, play, db):
     async def scenario():
         run = await app.start("one")
         with pytest.raises(sw.LimitExceeded, match=r"output: \d+ bytes; at most 1048576 .* reference"):
-            await app.step_complete((run.id, "look"), "ada", {"x": "x" * (2 * MIB)})
+            await app.acting_as("ada").step_complete((run.id, "look"), "ada", {"x": "x" * (2 * MIB)})
 
     db.execute("select fn_person_set(1, 'ada', '{r}')")
     play(scenario)

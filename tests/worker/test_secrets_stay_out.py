@@ -174,7 +174,7 @@ def test_secrets_in_errors_of_handlers_reasons_and_shown_fields_are_removed(
                 await (await app.start("one", {"how": how})).wait()
             run = await app.start("one", {"how": "ask"})
             await until_async(lambda: open_approval(db))
-            await app.approval_decide(
+            await app.acting_as("ben").approval_decide(
                 await app.approval(open_approval(db)), "reject", "ben", reason="my token: c4n4ryc4n4ry"
             )
             await run.wait()

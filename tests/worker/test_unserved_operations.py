@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 import stepwell as sw
-from tests.support.roles import process_app
+from tests.support.roles import client_app
 from tests.support.wait import until_async
 
 
 @pytest.fixture
 def other(dsn) -> sw.App:
     """The app of another service on the same database."""
-    app = process_app(dsn)
+    app = client_app(dsn)
 
     @app.operation
     async def theirs(ctx: sw.Context):
@@ -93,7 +93,7 @@ def test_a_handler_that_is_registered_later_is_found(app, ours, play, db):
 def test_a_job_of_another_tenant_is_served_by_name(app, ours, other, play, db, dsn):
     """The same name is another operation for each tenant, and the same handler."""
     db.execute("select fn_tenant_set('second')")
-    second = process_app(dsn, tenant="second")
+    second = client_app(dsn, tenant="second")
     second.operation(other.handlers["theirs"].function, name="theirs")
 
     async def scenario():

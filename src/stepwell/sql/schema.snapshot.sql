@@ -4712,6 +4712,11 @@ create function stepwell._correction_run_open(p_tenant_id integer, p_run_id bigi
 -- function: stepwell._corrections_settle(p_tenant_id integer, p_run_id bigint)
 create function stepwell._corrections_settle(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._critical_path(p_tenant_id integer, p_run_id bigint)
+create function stepwell._critical_path(p_tenant_id integer, p_run_id bigint) returns TABLE(place integer, unit_id bigint, step_id text, state_code text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._cut_answer(p_tenant_id integer, p_cut_request_id bigint)
 create function stepwell._cut_answer(p_tenant_id integer, p_cut_request_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute

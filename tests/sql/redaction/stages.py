@@ -62,9 +62,7 @@ def confirmed(engine: Engine) -> Values:
     found = proposed(engine)
     given = [found[f"p_{name}"] for name in ("session_key", "unit_id", "lease_no", "receipt_id")]
     effect = {"external_id": "e", "reversal": {"operation": "remove", "target": "A", "fields": {}}}
-    engine.db.execute(
-        "select fn_action_settle(%s, 1, %s, %s, %s, 'confirmed', %s)", (*given, Jsonb(effect))
-    )
+    engine.db.execute("select fn_action_settle(%s, 1, %s, %s, %s, 'confirmed', %s)", (*given, Jsonb(effect)))
     return {"p_receipt_id": found["p_receipt_id"]}
 
 
@@ -212,7 +210,9 @@ def ended(engine: Engine) -> Values:
 
 def trigger(engine: Engine) -> Values:
     settings = Jsonb({"workflow": "w", "as": "ada"})
-    row = engine.db.execute("select address, secret from fn_trigger_set(1, 'hook', %s)", (settings,)).fetchone()
+    row = engine.db.execute(
+        "select address, secret from fn_trigger_set(1, 'hook', %s)", (settings,)
+    ).fetchone()
     assert row is not None
     address, secret = row
     signed_at = engine.one("select extract(epoch from stepwell.now())::bigint")

@@ -153,7 +153,7 @@ def staged(engine: Engine, found: Function) -> dict[str, Any]:
 
 def call(
     db: psycopg.Connection, found: Function, given: dict[str, Any], stage: dict[str, Any], **more: Any
-) -> None:
+) -> list[Any]:
     kinds = dict(found.arguments)
     names = [name for name, _ in found.arguments[: found.required]]
     names += [name for name in {**stage, **more} if name not in names and name in kinds]
@@ -162,7 +162,7 @@ def call(
         given = given | {"p_unit_id": given["p_unit_ids"][0]}
     values = [more.get(name, given.get(name)) for name in names]
     listed = ", ".join(f"{name} => %s::{kinds[name]}" for name in names)
-    db.execute(f"select stepwell.{found.name}({listed})".encode(), values)
+    return db.execute(f"select * from stepwell.{found.name}({listed})".encode(), values).fetchall()
 
 
 def kept(db: psycopg.Connection) -> set[str]:

@@ -83,7 +83,8 @@ left join stepwell.workflow_step_def as d
 -- The state of a run and of each of its units after an event, or at a time, computed from the log alone.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: SW001 when neither a position nor a time is given; SW002 when there is no such run; SW007 for another tenant.
+-- Raises: SW001 when neither a position nor a time is given; SW002 when there is no such run; SW007 when the
+--   caller may not read, or for another tenant.
 create or replace function stepwell.fn_run_state_at(
     p_tenant_id int, p_run_id bigint, p_event_id bigint default null, p_at timestamptz default null
 ) returns table (unit_id bigint, scope text, step_id text, item_no int, state_code text, since_at timestamptz, event_id bigint)
@@ -92,7 +93,7 @@ set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'read');
     if p_event_id is null and p_at is null then
         raise exception using errcode = 'SW001', message = 'at: a position in the log or a time is required';
     end if;

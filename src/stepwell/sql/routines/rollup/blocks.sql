@@ -15,7 +15,7 @@ as $$
             or coalesce(b.blocked_at, u.last_transition_at) + make_interval(
                 secs => stepwell._class_limit(u.tenant_id, u.unit_id, 'block_severity.threshold_seconds')::float8)
                 <= stepwell.now()
-            or b.block_reason is distinct from 'subworkflow_waiting' and exists (select from stepwell.fn_run_critical_path(u.tenant_id, stepwell._run_of(u.unit_id)) as c
+            or b.block_reason is distinct from 'subworkflow_waiting' and exists (select from stepwell._critical_path(u.tenant_id, stepwell._run_of(u.unit_id)) as c
                 where c.unit_id = case u.scope when 'task' then u.parent_id else u.unit_id end) then 'red'
         else 'yellow_dark' end
     from stepwell.work_unit as u

@@ -4,10 +4,23 @@
 -- order. It reads the edges once, so 2,000 steps cost milliseconds.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: SW002 when there is no such run; SW007 for another tenant.
+-- Raises: SW002 when there is no such run; SW007 when the caller may not read, or for another tenant.
 create or replace function stepwell.fn_run_critical_path(p_tenant_id int, p_run_id bigint)
 returns table (place int, unit_id bigint, step_id text, state_code text)
 language plpgsql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._verb_check(p_tenant_id, 'read');
+    return query select c.place, c.unit_id, c.step_id, c.state_code from stepwell._critical_path(p_tenant_id, p_run_id) as c;
+end
+$$;
+
+-- The same for the engine itself: what a caller without `read` does still depends on the path.
+-- Raises: SW002 when there is no such run.
+create or replace function stepwell._critical_path(p_tenant_id int, p_run_id bigint)
+returns table (place int, unit_id bigint, step_id text, state_code text)
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
@@ -19,7 +32,6 @@ declare
     v_edge record;
     v_path int[] := '{}'::int[];
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
     select u.version_id into v_version_id from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id) and u.scope = 'workflow_run';
     if not found then
@@ -65,7 +77,7 @@ $$;
 -- edges once, however many steps stand still.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: SW007 for another tenant.
+-- Raises: SW007 when the caller may not read, or for another tenant.
 create or replace function stepwell.fn_run_blocked_downstream(p_tenant_id int, p_run_id bigint)
 returns table (unit_id bigint, blocker_unit_id bigint)
 language plpgsql stable security definer
@@ -80,7 +92,7 @@ declare
     v_no int;
     v_edge record;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'read');
     select array_agg((u.unit_id - v_first)::int) filter (where u.state_code in ('waiting', 'blocked')), max(u.unit_id) into v_still, v_last
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.scope = 'step' and u.unit_id between v_first + 1 and stepwell._run_last(p_run_id);

@@ -7,7 +7,7 @@
 -- Locks: audit_chain of the tenant, so that only one session seals at a time; nothing that a report or a claim waits
 --   for.
 -- Idempotency: an event is sealed once; a call that fails leaves nothing.
--- Raises: SW002 when the tenant does not exist; SW007 for another tenant.
+-- Raises: SW002 when the tenant does not exist; SW007 when the caller may not seal, or for another tenant.
 create or replace function stepwell.fn_audit_seal(p_tenant_id int)
 returns table (block_no bigint, event_count int, block_hash bytea, is_full boolean)
 language plpgsql volatile security definer
@@ -19,7 +19,7 @@ declare
     v_chain stepwell.audit_chain;
     v_block stepwell.audit_block;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'evidence.seal');
     if not exists (select from stepwell.tenant as t where t.tenant_id = p_tenant_id) then
         raise exception using errcode = 'SW002', message = format('tenant %s does not exist', p_tenant_id);
     end if;

@@ -73,7 +73,8 @@ $$;
 -- Stores the SHA-256 of the bytes of an evidence bundle, and where they were stored last.
 -- Locks: the row of the bundle.
 -- Idempotency: yes; other bytes for the same contents are refused.
--- Raises: SW002 when its contents were never sealed; SW003 when other bytes are recorded; SW007 for another tenant.
+-- Raises: SW002 when its contents were never sealed; SW003 when other bytes are recorded; SW007 when the caller may not seal,
+--   or for another tenant.
 create or replace function stepwell.fn_evidence_record(
     p_tenant_id int, p_run_id bigint, p_digest text, p_sha256 text, p_size_bytes bigint, p_url text
 ) returns void
@@ -83,7 +84,7 @@ as $$
 declare
     v_sha256 text;
 begin
-    perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'evidence.seal');
     select b.bundle_sha256 into v_sha256
     from stepwell.evidence_bundle as b
     where b.tenant_id = p_tenant_id and b.run_id = p_run_id and b.contents_digest = p_digest
