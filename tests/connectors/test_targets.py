@@ -17,6 +17,7 @@ from stepwell.connectors.model import ModelConnector, ModelPrice
 from stepwell.connectors.secrets import SecretRef
 from stepwell.connectors.servicenow import ServiceNowConnector
 from stepwell.connectors.slack import SlackConnector
+from stepwell.errors import UsageError
 from tests.connectors.conftest import KEY
 from tests.connectors.http_server import Reply
 from tests.support.sample import sample
@@ -58,6 +59,7 @@ def test_a_target_of_http_has_one_form(written, canonical):
         "/admin%3Bx", "/admin%3bx/y", "/%3Bx",
         "/%25%36%31dmin",
         "/admin%20", "/%20admin", "/%2561dmin", "/%c0%ae%c0%ae/x", "/%EF%BC%8E%EF%BC%8E/x", "/%E2%80%8Badmin",
+        "/adm%C4%B1n", "/%C5%BFecret", "/%E2%84%AAey", "/ad%C2%ADmin", "/%EF%BC%A1dmin",
         "/a%00", "/a%0d%0ab",
         "/a#b", "/a b", "/é", "/%zz", "/a%", "https://host/x", "//user@host/x", "/" + "a" * 2001,
     ],
@@ -117,6 +119,18 @@ def test_a_connector_sends_no_other_form(server):
 )
 def test_the_address_of_a_service_has_one_form(url, address):
     assert service_address(url, "base_url", "https://host") == address
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:pw@host", "https://host\\@other", "https://host%2eother", "https://host/../x",
+        "https://host/a/%2e%2e/x", "https://host/a?b", "https://host#f", "ftp://host", "https:///x",
+    ],
+)  # fmt: skip
+def test_an_address_that_can_be_read_in_two_ways_is_refused(url):
+    with pytest.raises(UsageError, match="base_url"):
+        service_address(url, "base_url", "https://host")
 
 
 SECRET = SecretRef("env:NOT_READ")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import Final, NoReturn
-from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
+from urllib.parse import SplitResult, unquote, unquote_to_bytes, urlsplit
 
 from stepwell.connectors.base import EffectRefused
 from stepwell.errors import UsageError
@@ -39,6 +39,8 @@ def service_address(url: str, field: str, example: str) -> str:
         and host
         and not any(mark in url for mark in "@?#\\")
         and all(" " < letter != "\x7f" for letter in url)
+        and ("%" not in host or ":" in host)
+        and not {".", ".."} & set(unquote(parts.path).split("/"))
     )
     if not is_right:
         raise UsageError(f"{field} is not accepted", hint=f"write {example}", field=field)
@@ -81,7 +83,10 @@ def _name(given: str, keeps_encoded_slash: bool) -> str:
         meant = unquote_to_bytes(canonical).decode()
     except UnicodeDecodeError:
         _refuse("has a percent form that is not UTF-8")
-    if unicodedata.normalize("NFKC", meant) != meant or not meant.isprintable():
+    is_other_form = unicodedata.normalize("NFKC", meant) != meant or any(
+        map(_is_common_in_another_case, meant)
+    )
+    if is_other_form or not meant.isprintable():
         _refuse("has a percent form of a control, or of a letter that is another form of a common one")
     if "\\" in meant or ("/" in meant and not keeps_encoded_slash):
         _refuse("has an encoded slash or backslash")
@@ -92,6 +97,11 @@ def _name(given: str, keeps_encoded_slash: bool) -> str:
         if part != part.strip(" ").rstrip("."):
             _refuse("has a part that ends with a dot or is . or ..")
     return canonical
+
+
+def _is_common_in_another_case(letter: str) -> bool:
+    """A server that ignores the case reads a dotless i as I."""
+    return not letter.isascii() and (letter.upper().isascii() or letter.casefold().isascii())
 
 
 def _spelled(text: str, decoded: frozenset[str], raw: frozenset[str]) -> str:
