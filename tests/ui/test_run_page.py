@@ -129,9 +129,9 @@ def test_search_marks_the_hit(page: Page, run: int):
 def test_the_list_and_the_timeline_show_the_same_steps(page: Page, run: int):
     page.goto(f"/runs/{run}?tab=list")
     for name in ("fetch", "pack", "sign", "ship", "bill"):
-        expect(page.get_by_role("listitem").filter(has_text=name).first).to_be_visible()
+        expect(page.get_by_role("treeitem").filter(has_text=name).first).to_be_visible()
     page.get_by_role("tab", name="Timeline").click()
-    expect(page.get_by_role("list", name="Timeline").get_by_text("fetch").first).to_be_visible()
+    expect(page.get_by_role("tree", name="Timeline").get_by_text("fetch").first).to_be_visible()
 
 
 def test_the_past_is_read_only_and_in_the_address(page: Page, run: int, engine: Engine):

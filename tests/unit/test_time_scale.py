@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.layout.time_scale import PARTS_LIMIT, fold
+from stepwell.layout.time_scale import COMING_SHARE, PARTS_LIMIT, fold, with_coming
 
 HOUR = 3_600_000
 
@@ -40,3 +40,11 @@ def test_parts_follow_each_other_from_the_start_to_the_end(spans: list[tuple[int
         assert (start, drawn) == (to, drawn_to)
     assert all(drawn_to - drawn <= to - start or to - start < 60_000 for start, to, drawn, drawn_to in parts)
     assert len(parts) <= 2 * PARTS_LIMIT + 1
+
+
+def test_what_is_to_come_is_one_short_part_at_the_end():
+    parts = fold([(0, 100_000)], 100_000)
+    assert with_coming(parts, 50_000) == parts
+    assert with_coming(parts, 110_000)[-1] == (100_000, 110_000, 100_000, 110_000)
+    far = with_coming(parts, 10 * HOUR)
+    assert far[-1] == (100_000, 10 * HOUR, 100_000, 100_000 + int(100_000 * COMING_SHARE))

@@ -38,6 +38,10 @@ class Layout(BaseModel):
         description="steps that several follow: all of them begin, or those of one branch"
     )
     scopes: list[LayoutScope]
+    content_labels: dict[str, list[str]] = Field(
+        default_factory=dict,
+        description="labels of the content that steps show, as they are now; empty in a drawing by its hash",
+    )
 
 
 @router.read("/layouts/{layout_hash}", summary="A drawing, by its hash", response_model=Layout)
@@ -72,4 +76,7 @@ async def layout_of_version(
         # In a thread: a large graph takes some tens of milliseconds, and other requests go on meanwhile.
         found = await asyncio.to_thread(draw, version.graph, version.graph_hash, lanes)
     layout_hash = await caller.perform(drawings.keep(*asked, found))
-    return JSONResponse({"hash": layout_hash, **found})
+    names = sorted({name for name in found["steps"]["content"] if name is not None})
+    # Not part of the drawing, which never changes: labels do.
+    labels = await caller.perform(drawings.content_labels(caller.tenant_id, names)) if names else {}
+    return JSONResponse({"hash": layout_hash, **found, "content_labels": labels})

@@ -8,7 +8,7 @@ them with real answers.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -128,6 +128,16 @@ class ExpectedEnd(Shape):
     slow_seconds: float | None
 
 
+class Milestone(Shape):
+    """A moment that people wait for: its step is completed. Expected times come from past runs."""
+
+    no: int
+    name: str = Field(examples=["Order confirmed"])
+    state: Literal["reached", "expected", "skipped", "missed"]
+    reached_at: datetime | None
+    expected_at: datetime | None = Field(description="null with fewer than three past runs, and in the past")
+
+
 class PastPoint(Shape):
     event_id: int | None
     time: datetime | None
@@ -146,6 +156,7 @@ class Snapshot(StepsPart):
     rollup: Rollup | None
     critical_path: list[int]
     expected_end: ExpectedEnd | None
+    milestones: list[Milestone] = Field(default_factory=list)
     why: Why | None
     actions: list[ActionView] = Field(default_factory=list, description="what the caller may do with the run")
 
@@ -303,6 +314,7 @@ class Timeline(Shape):
     segments: Segments
     kinds: list[str]
     groups: dict[str, list[int]] = Field(description="people, code", examples=[{"people": [2], "code": [1]}])
+    milestones: list[Milestone]
     expected: dict[str, tuple[int, int]] = Field(default_factory=dict, description="steps to come: from, to")
     worked_ms: int
     standing_ms: int
@@ -315,6 +327,8 @@ class LayoutSteps(Shape):
     id: list[str]
     kind: list[str]
     title: list[str | None]
+    milestone: list[str | None]
+    content: list[str | None] = Field(description="the name of the content that the step shows")
     mandatory: list[bool]
     role: list[str | None]
     operation: list[str | None]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path, Query
@@ -14,7 +16,7 @@ from stepwell.api.run_shapes import Density, Snapshot, StepBody, Timeline
 from stepwell.api.shown import as_json
 from stepwell.layout import LAYOUT_VERSION
 from stepwell.layout.lanes import LanesBy
-from stepwell.layout.time_scale import fold
+from stepwell.layout.time_scale import fold, with_coming
 from stepwell.store.calls import live, past, run_time
 
 StepNumber = Annotated[int, Path(ge=1, le=2**20 - 1, description="number of the step in its run")]
@@ -99,6 +101,16 @@ def _with_scale(found: dict[str, Any]) -> dict[str, Any]:
     rows = list(zip(segments["kind"], segments["from"], until, strict=True))
     working = found["kinds"].index("working")
     parts = fold([(start, to) for kind, start, to in rows if kind == working], whole)
+    parts = with_coming(parts, max(_coming(found), default=0))
     worked = sum(to - start for kind, start, to in rows if kind == working)
     standing = sum(to - start for kind, start, to in rows if kind != working)
     return {**found, "scale": parts, "drawn_ms": parts[-1][3], "worked_ms": worked, "standing_ms": standing}
+
+
+def _coming(found: dict[str, Any]) -> Iterator[int]:
+    """When milestones are expected, in milliseconds after the start of the run."""
+    begin = datetime.fromisoformat(found["from"])
+    for milestone in found["milestones"]:
+        if milestone["expected_at"] is not None:
+            expected = datetime.fromisoformat(milestone["expected_at"])
+            yield int((expected - begin).total_seconds() * 1000)

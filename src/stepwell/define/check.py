@@ -57,6 +57,7 @@ def check_graph(
         # In a wrong structure the checks of references would only repeat the same problems.
         return [*checking.duplicates(), *problems]
     problems += checking.duplicates()
+    problems += checking.milestones()
     problems += checking.expressions()
     if operations is not None:
         problems += checking.operations(operations)
@@ -80,6 +81,24 @@ class _Checking:
             if step.id in seen:
                 yield self.problem(step, "id", "the id is used twice; give one of the steps another id")
             seen.add(step.id)
+
+    def milestones(self) -> Iterator[Problem]:
+        """A run reaches a milestone once, so each has one step, and none is in the body of a map."""
+        seen: dict[str, str] = {}
+        for step in self.graph.steps:
+            if step.milestone is None:
+                continue
+            if step.scope:
+                owner = self.graph.step(step.scope)
+                message = f"is in the body of {quoted(owner.id)}, which runs once for each item; accepted: on"
+                yield self.problem(step, "milestone", f"{message} the map itself")
+            elif step.milestone in seen:
+                message = (
+                    f"{quoted(step.milestone)} is already the milestone of {quoted(seen[step.milestone])}"
+                )
+                yield self.problem(step, "milestone", message)
+            else:
+                seen[step.milestone] = step.id
 
     def structure(self) -> Iterator[Problem]:
         """Problems that only a graph from JSON can have; a graph made from a template is correct here."""

@@ -176,6 +176,7 @@ class _Flattening:
             deadline=seconds_of(step.deadline),
             mandatory=step.mandatory,
             title=step.title,
+            milestone=step.milestone,
         )
         # The body does not inherit branch and group: each item runs like a small separate run.
         self.bodies.append((step.body, _Place(scope=number, depth=place.depth)))
@@ -255,6 +256,7 @@ def _leaf_fields(step: Operation | Human | Wait | SubWorkflow) -> dict[str, Any]
         "id": step.id,
         "mandatory": step.mandatory,
         "title": step.title,
+        "milestone": step.milestone,
         "deadline": seconds_of(step.deadline),
     }
     match step:

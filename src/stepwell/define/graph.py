@@ -47,6 +47,7 @@ class GraphStep:
     mandatory: bool = True
     priority: int = 0
     title: str | None = None
+    milestone: str | None = None
     inputs: Mapping[str, str] | None = None
     operation: str | None = None
     retry: Mapping[str, Any] | None = None

@@ -29,6 +29,7 @@ from stepwell.define.limits import (
     MAX_CONCURRENCY,
     MAX_EDGES,
     MAX_EXPRESSION_LENGTH,
+    MAX_NAME_LENGTH,
     MAX_PRIORITY,
     MAX_STEPS,
     MIN_PRIORITY,
@@ -220,6 +221,7 @@ _COMMON: Final[dict[str, Read]] = {
     "mandatory": _flag,
     "priority": lambda value, field: require_int(value, field, MIN_PRIORITY, MAX_PRIORITY),
     "title": require_text,
+    "milestone": lambda value, field: require_text(value, field, limit=MAX_NAME_LENGTH),
     "reads": lambda value, field: None,
     "deadline": parse_duration,
 }

@@ -17,6 +17,7 @@ from stepwell.define.json_schema import require_form, require_schema
 from stepwell.define.limits import (
     MAX_CONCURRENCY,
     MAX_EXPRESSION_LENGTH,
+    MAX_NAME_LENGTH,
     MAX_PARALLEL_WIDTH,
     MAX_PRIORITY,
     MIN_PRIORITY,
@@ -76,6 +77,7 @@ class Operation(_Step):
     mandatory: bool = True
     executor: str | None = None
     title: str | None = None
+    milestone: str | None = None
 
     def __post_init__(self) -> None:
         require_id(self.name, "operation")
@@ -112,6 +114,7 @@ class Human(_Step):
     priority: int = 0
     mandatory: bool = True
     title: str | None = None
+    milestone: str | None = None
 
     def __post_init__(self) -> None:
         require_id(self.id, "human")
@@ -145,6 +148,7 @@ class Wait(_Step):
     deadline: Duration | None = None
     mandatory: bool = True
     title: str | None = None
+    milestone: str | None = None
 
     def __post_init__(self) -> None:
         require_id(self.event, "wait")
@@ -167,6 +171,7 @@ class SubWorkflow(_Step):
     priority: int = 0
     mandatory: bool = True
     title: str | None = None
+    milestone: str | None = None
 
     def __post_init__(self) -> None:
         require_id(self.workflow, "workflow")
@@ -239,6 +244,7 @@ class Map(_Step):
     deadline: Duration | None = None
     mandatory: bool = True
     title: str | None = None
+    milestone: str | None = None
 
     def __post_init__(self) -> None:
         _require_source(self.over, "map")
@@ -331,6 +337,8 @@ def _check_step(step: Operation | Human | Wait | SubWorkflow | Map) -> None:
         )
     if step.title is not None:
         require_text(step.title, "title")
+    if step.milestone is not None:
+        require_text(step.milestone, "milestone", limit=MAX_NAME_LENGTH)
 
 
 def _require_step(value: object, name: str) -> None:

@@ -107,6 +107,12 @@ _BY_FIELD: Final[dict[str, Any]] = {
     "role": _NAME,
     "assignee": {"type": "string", "minLength": 1, "maxLength": limits.MAX_NAME_LENGTH},
     "title": _TITLE,
+    "milestone": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits.MAX_NAME_LENGTH,
+        "description": "The name of the milestone that is reached when the step is completed.",
+    },
     "inputs": {"$ref": "#/$defs/inputs"},
     "retry": {"$ref": "#/$defs/retry"},
     "timeout": _DURATION,

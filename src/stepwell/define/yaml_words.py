@@ -26,7 +26,7 @@ STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
         Operation,
         {"operation": "name", "id": "id", "title": "title", "inputs": "inputs", "retry": "retry"}
         | {"timeout": "timeout", "deadline": "deadline", "priority": "priority", "mandatory": "mandatory"}
-        | {"executor": "executor"},
+        | {"executor": "executor", "milestone": "milestone"},
     ),
     "sequential": (Sequential, {"sequential": "steps"}),
     "parallel": (Parallel, {"parallel": "steps", "max_concurrency": "max_concurrency"}),
@@ -34,24 +34,26 @@ STEP_WORDS: Final[dict[str, tuple[type, dict[str, str]]]] = {
     "map": (
         Map,
         {"map": "over", "id": "id", "title": "title", "max_concurrency": "max_concurrency"}
-        | {"deadline": "deadline", "mandatory": "mandatory", "do": "body"},
+        | {"deadline": "deadline", "mandatory": "mandatory", "milestone": "milestone", "do": "body"},
     ),
     "human": (
         Human,
         {"human": "id", "title": "title", "role": "role", "assignee": "assignee", "deadline": "deadline"}
         | {"inputs": "inputs", "priority": "priority", "mandatory": "mandatory", "form": "form"}
         | {"deadline_from": "deadline_from", "due_at": "due_at", "calendar": "calendar", "tasks": "tasks"}
-        | {"postcondition": "postcondition", "escalation": "escalation", "content": "content"},
+        | {"postcondition": "postcondition", "escalation": "escalation", "content": "content"}
+        | {"milestone": "milestone"},
     ),
     "wait": (
         Wait,
         {"wait": "event", "id": "id", "title": "title", "timeout": "timeout", "deadline": "deadline"}
-        | {"mandatory": "mandatory"},
+        | {"mandatory": "mandatory", "milestone": "milestone"},
     ),
     "workflow": (
         SubWorkflow,
         {"workflow": "workflow", "id": "id", "title": "title", "inputs": "inputs", "timeout": "timeout"}
-        | {"deadline": "deadline", "priority": "priority", "mandatory": "mandatory"},
+        | {"deadline": "deadline", "priority": "priority", "mandatory": "mandatory"}
+        | {"milestone": "milestone"},
     ),
 }
 

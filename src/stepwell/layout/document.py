@@ -14,6 +14,8 @@ _COLUMNS = (
     "id",
     "kind",
     "title",
+    "milestone",
+    "content",
     "mandatory",
     "role",
     "operation",

@@ -11,6 +11,8 @@ FOLD_SHARE: Final = 0.05
 # A folded pause is drawn as long as this share of the time with work.
 FOLDED_SHARE: Final = 0.04
 PARTS_LIMIT: Final = 200
+# What is to come is drawn as long as this share of what was, at most.
+COMING_SHARE: Final = 0.25
 
 
 def fold(work: Iterable[tuple[int, int]], end: int) -> list[tuple[int, int, int, int]]:
@@ -31,6 +33,15 @@ def fold(work: Iterable[tuple[int, int]], end: int) -> list[tuple[int, int, int,
     if end > at or not parts:
         parts.append((at, end, drawn, drawn + end - at))
     return parts
+
+
+def with_coming(parts: list[tuple[int, int, int, int]], until: int) -> list[tuple[int, int, int, int]]:
+    """The same scale, longer: what is to come until then is one part at its end."""
+    _, end, _, drawn = parts[-1]
+    if until <= end:
+        return parts
+    length = max(1, min(until - end, max(1_000, int(drawn * COMING_SHARE))))
+    return [*parts, (end, until, drawn, drawn + length)]
 
 
 def _pauses(work: Iterable[tuple[int, int]], end: int) -> list[tuple[int, int]]:

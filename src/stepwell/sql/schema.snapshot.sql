@@ -5001,6 +5001,11 @@ create function stepwell._graph_edges_named(p_graph jsonb) returns TABLE(from_id
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._graph_milestones_refusal(p_graph jsonb)
+create function stepwell._graph_milestones_refusal(p_graph jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._graph_names_refusal(p_graph jsonb)
 create function stepwell._graph_names_refusal(p_graph jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5348,6 +5353,11 @@ create function stepwell._marks_clear(p_changes stepwell.unit_change[]) returns 
 
 -- function: stepwell._merkle_root(p_leaves bytea)
 create function stepwell._merkle_root(p_leaves bytea) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._milestones_then(p_tenant_id integer, p_version_id integer, p_nos integer[], p_states text[], p_since timestamp with time zone[])
+create function stepwell._milestones_then(p_tenant_id integer, p_version_id integer, p_nos integer[], p_states text[], p_since timestamp with time zone[]) returns json language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6769,6 +6779,11 @@ create function stepwell.fn_clock_release() returns void language sql set search
 -- function: stepwell.fn_clock_stop(p_at timestamp with time zone)
 create function stepwell.fn_clock_stop(p_at timestamp with time zone) returns timestamp with time zone language sql set search_path=stepwell, pg_temp;
 
+-- function: stepwell.fn_content_labels(p_tenant_id integer, p_codes text[])
+create function stepwell.fn_content_labels(p_tenant_id integer, p_codes text[]) returns json language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text)
 create function stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text) returns TABLE(iu_id bigint, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -7195,6 +7210,11 @@ create function stepwell.fn_run_label(p_tenant_id integer, p_run_ids bigint[], p
 -- function: stepwell.fn_run_label_here(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_labels jsonb)
 create function stepwell.fn_run_label_here(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_labels jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_run_milestones(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_run_milestones(p_tenant_id integer, p_run_id bigint) returns json language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text)
 create function stepwell.fn_run_pause(p_tenant_id integer, p_run_id bigint, p_actor text) returns text language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;

@@ -20,6 +20,9 @@ export interface StepDef {
   workflow: string | null;
   scope: number;
   branch: number | null;
+  milestone: string | null;
+  /** The name and the labels of the content that it shows, for people who look for it. */
+  content: string;
 }
 
 export interface StatePart {
@@ -38,6 +41,7 @@ export interface NodeFace extends BoxFace {
   more: string;
   aria: string;
   parts: StatePart[] | null;
+  milestone: string | null;
   change: string | undefined;
 }
 
@@ -58,9 +62,36 @@ export function stepDefs(layout: Layout): Map<number, StepDef> {
         workflow: steps.workflow[at] ?? null,
         scope: steps.scope[at] ?? 0,
         branch: steps.branch[at] ?? null,
+        milestone: steps.milestone[at] ?? null,
+        content: contentOf(layout, steps.content[at] ?? null),
       },
     ]),
   );
+}
+
+function contentOf(layout: Layout, name: string | null): string {
+  return name === null ? "" : [name, ...(layout.content_labels?.[name] ?? [])].join(" ");
+}
+
+/** The steps whose id, name, milestone or content has these words; letters without their marks are found too. */
+export function hitsOf(defs: Iterable<StepDef>, words: string): number[] {
+  const wanted = plain(words.trim());
+  if (wanted === "") return [];
+  return [...defs].filter((def) => plain(`${def.id} ${def.label} ${def.milestone ?? ""} ${def.content}`).includes(wanted)).map((def) => def.no);
+}
+
+/** The same steps as boxes of this scope: what is in the body of a map is found at the map. */
+export function inScope(nos: readonly number[], defs: ReadonlyMap<number, StepDef>, scope: number): number[] {
+  const boxes = nos.flatMap((no) => {
+    let at = defs.get(no);
+    while (at && at.scope !== scope && at.scope !== 0) at = defs.get(at.scope);
+    return at && at.scope === scope ? [at.no] : [];
+  });
+  return [...new Set(boxes)];
+}
+
+function plain(text: string): string {
+  return text.normalize("NFD").replace(/\p{Diacritic}/gu, "").replace(/[đĐ]/g, "d").toLowerCase();
 }
 
 export function toneOfStep(step: StepState): string {
@@ -123,7 +154,8 @@ export function nodeFace(
   def: StepDef, step: StepState | undefined, parts: StatePart[] | null, marks: Marks, elapsed: number, locale: string,
 ): NodeFace {
   const face = step ? stateFace("step", step.state) : null;
-  const word = face ? wordIn(face.label, locale) : (def.role ?? def.operation ?? def.kind);
+  // A definition has no states: there a milestone stands in the second line.
+  const word = face ? wordIn(face.label, locale) : (def.milestone ?? def.role ?? def.operation ?? def.kind);
   const more = step && face ? durationOf(step, face, elapsed, locale) : "";
   return {
     no: def.no,
@@ -132,8 +164,9 @@ export function nodeFace(
     ...boxFace(def.no, step, marks),
     word,
     more,
-    aria: [def.label, word, more, ...(parts ?? []).map((part) => `${part.count} ${part.label}`)].filter(Boolean).join(", "),
+    aria: [def.label, word, more, face ? def.milestone : null, ...(parts ?? []).map((part) => `${part.count} ${part.label}`)].filter(Boolean).join(", "),
     parts,
+    milestone: def.milestone,
     change: marks.changes?.get(def.no),
   };
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from stepwell import json_text
@@ -41,3 +42,8 @@ def keep(tenant: int, graph_hash: str, lanes_by: str, version: int, drawing: dic
         (tenant, graph_hash, lanes_by, version, json_text.encode(drawing, "drawing")),
         value,
     )
+
+
+def content_labels(tenant: int, names: Sequence[str]) -> Call[dict[str, list[str]]]:
+    """Name of the content → its labels in all languages, and those of what a bundle holds."""
+    return Call("select stepwell.fn_content_labels(%s, %s::text[])", (tenant, list(names)), value)

@@ -6,7 +6,7 @@ import { laneKinds, type LaneKind } from "../../api/runs";
 export const tabs = ["graph", "list", "timeline"] as const;
 export type Tab = (typeof tabs)[number];
 
-/** What the address of a run says: tab, step, section, position, map and item. A copied link shows the same. */
+/** What the address of a run says: tab, step, section, position, window of the timeline, map and item. A copied link shows the same. */
 export function useRunUrl() {
   const route = useRoute();
   const router = useRouter();
@@ -39,6 +39,7 @@ export function useRunUrl() {
     at: computed(() => word("at")),
     map: computed(() => number("map")),
     item: computed(() => number("item") ?? 0),
+    span: computed(() => word("span")),
     lanes: computed<LaneKind>(() => laneKinds.find((kind) => kind === word("lanes")) ?? "role"),
     change,
   };

@@ -1,7 +1,6 @@
 // The time scale of a timeline: receives what the server measured, returns places, rows and ticks.
 
 import type { Timeline } from "../../api/time";
-import type { StepState, StepStates } from "../../graph/steps";
 
 export type Fold = [from: number, to: number, drawnFrom: number, drawnTo: number];
 
@@ -20,6 +19,13 @@ export function toDrawn(scale: readonly Fold[], milliseconds: number): number {
   return scale.at(-1)?.[3] ?? 0;
 }
 
+/** Which moment is drawn here. */
+export function fromDrawn(scale: readonly Fold[], drawn: number): number {
+  for (const [from, to, drawnFrom, drawnTo] of scale)
+    if (drawn <= drawnTo) return from + ((Math.max(drawn, drawnFrom) - drawnFrom) / Math.max(1, drawnTo - drawnFrom)) * (to - from);
+  return scale.at(-1)?.[1] ?? 0;
+}
+
 export interface Part {
   kind: string;
   attempt: number;
@@ -27,17 +33,8 @@ export interface Part {
   to: number;
 }
 
-export interface Row {
-  key: string;
-  group?: string;
-  count?: number;
-  step?: StepState;
-  parts?: Part[];
-  expected?: [number, number];
-}
-
-/** Groups in the order of the server, each with its steps in the order in which they began. */
-export function rowsOf(timeline: Timeline, steps: StepStates): Row[] {
+/** What each step did, by its number; what has not ended lasts until now. */
+export function partsOf(timeline: Timeline): Map<number, Part[]> {
   const now = new Date(timeline.now).getTime() - new Date(timeline.from).getTime();
   const parts = new Map<number, Part[]>();
   const { segments } = timeline;
@@ -51,35 +48,46 @@ export function rowsOf(timeline: Timeline, steps: StepStates): Row[] {
     });
     parts.set(no, list);
   });
+  return parts;
+}
+
+/** Groups in the order of the server, each with its steps in the order in which they began. */
+export function groupsOf(timeline: Timeline, parts: ReadonlyMap<number, Part[]>): [group: string, nos: number[]][] {
   const begins = (no: number) => parts.get(no)?.[0]?.from ?? timeline.expected?.[no]?.[0] ?? Number.POSITIVE_INFINITY;
-  return Object.entries(timeline.groups).flatMap(([group, nos]) => {
-    const known = nos.filter((no) => steps.has(no) && begins(no) !== Number.POSITIVE_INFINITY);
-    if (known.length === 0) return [];
-    const rows: Row[] = known
-      .sort((a, b) => begins(a) - begins(b) || a - b)
-      .map((no) => ({
-        key: String(no),
-        step: steps.get(no) as StepState,
-        parts: parts.get(no) ?? [],
-        ...(timeline.expected?.[no] ? { expected: timeline.expected[no] } : {}),
-      }));
-    return [{ key: group, group, count: known.length }, ...rows];
-  });
+  return Object.entries(timeline.groups).map(([group, nos]) => [
+    group,
+    nos.filter((no) => begins(no) !== Number.POSITIVE_INFINITY).sort((a, b) => begins(a) - begins(b) || a - b),
+  ]);
+}
+
+export type Span = [from: number, to: number];
+
+/** The window of an address, within the whole; null: nothing or nonsense was given. */
+export function readSpan(text: string | null, whole: number): Span | null {
+  const found = /^(\d{1,15})-(\d{1,15})$/.exec(text ?? "");
+  const [from, to] = [Number(found?.[1]), Math.min(whole, Number(found?.[2]))];
+  return found && to - from >= 1 && !(from === 0 && to === whole) ? [from, to] : null;
+}
+
+/** A part of the drawing, as shares of it from 0 to 1, as moments. */
+export function spanOf(scale: readonly Fold[], from: number, to: number): Span {
+  const whole = scale.at(-1)?.[3] ?? 1;
+  const inside = (share: number) => Math.round(fromDrawn(scale, Math.min(1, Math.max(0, share)) * whole));
+  return [inside(from), inside(to)];
 }
 
 const tickSizes = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 604_800, 2_592_000].map((s) => s * 1000);
 const ticksWanted = 9;
 
-/** Round moments, each at least a ninth of the drawn width after the one before. */
-export function ticksOf(timeline: Timeline, scale: readonly Fold[], locale: string): { at: number; text: string }[] {
-  const whole = scale.at(-1)?.[3] ?? 1;
+/** Round moments of a window, each at least a twelfth of the drawn width after the one before. */
+export function ticksOf(timeline: Timeline, scale: readonly Fold[], locale: string, [first, end]: Span): { at: number; text: string }[] {
+  const whole = Math.max(1, toDrawn(scale, end) - toDrawn(scale, first));
   const size = tickSizes.find((one) => whole / one <= ticksWanted) ?? whole / ticksWanted;
   const begin = new Date(timeline.from).getTime();
-  const end = scale.at(-1)?.[1] ?? 0;
   const found: { at: number; text: string }[] = [];
   let last = Number.NEGATIVE_INFINITY;
   let day = "";
-  for (let at = Math.ceil(begin / size) * size - begin, count = 0; at <= end && count < 5_000; at += size, count += 1) {
+  for (let at = Math.ceil((begin + first) / size) * size - begin, count = 0; at <= end && count < 5_000; at += size, count += 1) {
     const drawn = toDrawn(scale, at);
     if (drawn - last < whole / (ticksWanted + 3)) continue;
     last = drawn;

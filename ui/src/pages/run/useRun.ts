@@ -94,8 +94,8 @@ export function useRun(run: () => string, at: () => string | null, lanes: () => 
       const found = await readSnapshot(run(), null);
       const before = snapshot.value;
       if (!before || found.run.run_id !== before.run.run_id || at() !== null) return;
-      const { why, critical_path, expected_end, rollup, actions = [], behind = {} } = found;
-      snapshot.value = { ...before, why, critical_path, expected_end, rollup, actions, behind };
+      const { why, critical_path, expected_end, milestones = [], rollup, actions = [], behind = {} } = found;
+      snapshot.value = { ...before, why, critical_path, expected_end, milestones, rollup, actions, behind };
     } catch {
       // The last answer stays; the connection tells that it is lost.
     }

@@ -33,3 +33,31 @@ from stepwell.work_unit as u
 inner join stepwell.v_step_content as c
     on u.tenant_id = c.tenant_id and stepwell._run_of(u.unit_id) = c.run_id and u.def_no = c.step_no
 where u.scope = 'step';
+
+-- The labels of content that steps of a graph show, in all languages, by the name of the content; of a bundle also the labels
+-- of what its newest version holds. So people find a step by what it shows.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing; content without labels is left out.
+create or replace function stepwell.fn_content_labels(p_tenant_id int, p_codes text[]) returns json
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with shown as (
+        select u.iu_code, u.iu_id from stepwell.information_unit as u where u.tenant_id = p_tenant_id and u.iu_code = any (p_codes)
+    ), held as (
+        select s.iu_code, s.iu_id from shown as s
+        union
+        select s.iu_code, b.item_iu_id
+        from shown as s
+        inner join stepwell.information_bundle_item as b on b.tenant_id = p_tenant_id and s.iu_id = b.iu_id
+        where b.version_no = (select max(v.version_no) from stepwell.information_unit_version as v
+            where v.tenant_id = p_tenant_id and v.iu_id = s.iu_id)
+    ), labelled as (
+        select h.iu_code, array_agg(distinct l.label order by l.label) as labels
+        from held as h
+        inner join stepwell.information_unit_label as l on l.tenant_id = p_tenant_id and h.iu_id = l.iu_id
+        group by h.iu_code
+    )
+    select coalesce(json_object_agg(l.iu_code, l.labels order by l.iu_code), '{}') from labelled as l
+$$;

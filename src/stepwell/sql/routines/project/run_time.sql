@@ -28,7 +28,9 @@ as $$
             'created_at', r.created_at, 'counts', null),
         'position', null, 'last_event_id', p_event_id, 'now', stepwell.now(),
         'at', json_build_object('event_id', p_event_id, 'time', p_at), 'graph_hash', v.graph_hash, 'rollup', null,
-        'critical_path', json_build_array(), 'expected_end', null, 'why', null, 'people', json_build_array(),
+        'critical_path', json_build_array(), 'expected_end', null, 'milestones', stepwell._milestones_then(p_tenant_id, r.version_id,
+            array(select t.no from then_ as t where t.scope = 'step' order by t.no), array(select t.state_code from then_ as t where t.scope = 'step' order by t.no),
+            array(select t.since_at from then_ as t where t.scope = 'step' order by t.no)), 'why', null, 'people', json_build_array(),
         'states', coalesce(to_json(d.states), '[]'), 'facets', json_build_array(),
         'steps', (select json_build_object('no', coalesce(array_agg(s.no order by s.no), '{}'), 'def', coalesce(array_agg(s.def_no order by s.no), '{}'),
             'state', coalesce(array_agg(array_position(d.states, s.state_code) - 1 order by s.no), '{}')) from step as s),
@@ -52,16 +54,19 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_run record;
+    v_milestones int[];
     v_found json;
 begin
     if p_buckets is null or p_buckets not between 1 and 1000 then
         raise exception using errcode = 'SW001', column = 'buckets', message = 'buckets: 1 to 1000 are accepted';
     end if;
-    select r.created_at as from_at, coalesce(r.finished_at, stepwell.now()) as to_at into v_run
+    select r.created_at as from_at, coalesce(r.finished_at, stepwell.now()) as to_at, r.version_id into v_run
     from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = p_run_id;
     if not found then
         raise exception using errcode = 'SW002', column = 'run', message = format('run %s does not exist', p_run_id);
     end if;
+    v_milestones := array(select d.step_no from stepwell.workflow_step_def as d
+        where d.tenant_id = p_tenant_id and d.version_id = v_run.version_id and d.config ? 'milestone');
     with event as materialized (
         select e.event_id, e.at, e.event_type, e.to_state, e.unit_id, e.actor_class,
             greatest(0, least(p_buckets - 1, floor(extract(epoch from e.at - v_run.from_at)
@@ -78,11 +83,13 @@ begin
         from event as e
         cross join lateral (select
             case when e.to_state in ('failed', 'cannot_complete') then 'failed' when e.to_state = 'blocked' then 'blocked'
+                when e.to_state = 'completed' and stepwell._unit_no(e.unit_id) = any (v_milestones) then 'milestone'
                 when e.event_type like 'approval.%' then 'approval' when e.event_type in ('workflow.paused', 'workflow.resumed') then 'paused'
                 when e.event_type = 'workflow.started' then 'started'
                 when e.event_type in ('workflow.completed', 'workflow.failed', 'workflow.cancelled') then 'ended'
                 when e.actor_class = 'pic_human' then 'person' when e.to_state = 'waiting' then 'waiting' end,
             case when e.event_type like 'workflow.%' then 0 when e.to_state in ('failed', 'cannot_complete', 'blocked') then 1
+                when e.to_state = 'completed' and stepwell._unit_no(e.unit_id) = any (v_milestones) then 1
                 when e.event_type like 'approval.%' then 2 else 3 end) as k (kind, rank)
         where k.kind is not null
         order by k.rank, e.event_id desc
@@ -133,7 +140,7 @@ begin
             on c.to_state = k.state
     )
     select json_build_object('from', v_run.created_at, 'to', coalesce(v_run.finished_at, stepwell.now()), 'now', stepwell.now(),
-        'is_ended', v_run.finished_at is not null,
+        'is_ended', v_run.finished_at is not null, 'milestones', stepwell.fn_run_milestones(p_tenant_id, p_run_id),
         'whole_ms', (extract(epoch from coalesce(v_run.finished_at, stepwell.now()) - v_run.created_at) * 1000)::bigint, 'kinds', array['working', 'waiting', 'queued', 'blocked'],
         'segments', (select json_build_object('no', coalesce(array_agg(s.no order by s.no, s.from_ms), '{}'),
             'kind', coalesce(array_agg(s.kind order by s.no, s.from_ms), '{}'),

@@ -1,7 +1,7 @@
 -- A run in one answer: what a page or a phone shows of it. Columns instead of rows: one array for each field, and what few
 -- steps have by the number of the step. Texts, colours and icons of states are in the registry; here are only their codes.
 
--- The snapshot of a run: states, facets, people, deadlines, pinned content, roll-up, critical path, expected end, hash of the
+-- The snapshot of a run: states, facets, people, deadlines, pinned content, roll-up, critical path, expected end, milestones, hash of the
 -- drawing, and the position of the log from which a stream continues. Everything is read in one statement, so that all of
 -- it belongs to this position.
 -- Locks: none.
@@ -51,7 +51,7 @@ begin
         'critical_path', array(select stepwell._unit_no(c.unit_id) from stepwell.fn_run_critical_path(p_tenant_id, p_run_id) as c order by c.place),
         'behind', (select coalesce(json_object_agg(stepwell._unit_no(b.unit_id), stepwell._unit_no(b.blocker_unit_id)), '{}')
             from stepwell.fn_run_blocked_downstream(p_tenant_id, p_run_id) as b),
-        'expected_end', stepwell.fn_run_expected_end(p_tenant_id, p_run_id),
+        'expected_end', stepwell.fn_run_expected_end(p_tenant_id, p_run_id), 'milestones', stepwell.fn_run_milestones(p_tenant_id, p_run_id),
         'why', case when v_run.finished_at is null then (select json_build_object('code', y.code, 'en', y.sentence_en, 'vi', y.sentence_vi,
             'who', y.who) from stepwell.fn_why_not_running(v_run.unit_id, p_tenant_id) as y) end,
         'actions', stepwell.fn_actions_read(p_tenant_id, v_run.unit_id))

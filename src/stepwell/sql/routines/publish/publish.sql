@@ -49,7 +49,7 @@ begin
         return;
     end if;
     -- After the look for the same version: what was published before a rule stays published.
-    v_problem := coalesce(stepwell._graph_names_refusal(p_graph), stepwell._graph_refusal(p_graph));
+    v_problem := coalesce(stepwell._graph_names_refusal(p_graph), stepwell._graph_milestones_refusal(p_graph), stepwell._graph_refusal(p_graph));
     if v_problem is not null then
         raise exception using errcode = 'SW001', message = format('workflow %s: %s', v_name, v_problem);
     end if;
