@@ -6,11 +6,13 @@ The lists are transcribed from the documents, not from the page.
 from __future__ import annotations
 
 import re
+import tomllib
 
 import pytest
 
-from tests.tidy.sources import ROOT
+from tests.tidy.sources import ROOT, files, read
 
+LISTS = tomllib.loads((ROOT / "docs/conformance.toml").read_text(encoding="utf-8"))["names"]
 PAGE = (ROOT / "docs/conformance.md").read_text(encoding="utf-8")
 NAMES = {
     "000 §2": """
@@ -24,13 +26,20 @@ NAMES = {
         task_run task_run_id workflow_run workflow_def_id rollup_state_code rollup_basis_jsonb
         last_rollup_at tasks task_checkpoints task_comments workflows workflow_steps
         workflow_step_relations cut_request fn_state_transition_validate p_preview transition_id
-        problems transition_refused_by_guard audit_ref event_outbox""",
+        problems transition_refused_by_guard audit_ref event_outbox state_machine_registry step task
+        idle active wait red terminal event rpc timer condition_resolved config predicate_fn p_run_id
+        p_run_kind p_from_state p_to_state p_actor_class p_trigger_kind p_trigger_ref p_evidence
+        p_step_run_id p_workflow_run_id""",
     "000 §3": """
         not_started ready in_progress waiting blocked overdue failed cannot_complete completed
         block_severity.threshold_seconds blocked_since step_block_escalate
         blocked_escalation_treats_as_red blocked_severity fn_step_blocked_severity ui.traffic_light
         contrast_ratio high_contrast shape_token waiting_dependency waiting_human waiting_external
-        waiting_time_gate""",
+        waiting_time_gate ui.traffic_light.gray ui.traffic_light.green_pale ui.traffic_light.green
+        ui.traffic_light.green_deep ui.traffic_light.yellow ui.traffic_light.yellow_dark
+        ui.traffic_light.red_pale ui.traffic_light.red ui.traffic_light.red_dark circle_hollow
+        triangle_outline triangle_filled check_filled hourglass warn_filled clock_alert cross_filled
+        stop_filled icon.play_filled state.not_started state.in_progress.label""",
     "000 §4": """
         T1 T2 T2r T3 T3r T4 T4r T5 T6 T7 T8 T8r T9 T10 T11 T12 T12r T13 system pic_human reviewer
         executor_worker mow_orchestrator escalation_handler task_pic_human step_claim step_release
@@ -47,11 +56,14 @@ NAMES = {
         sla_breach_duration step_run_state_history vocab.block_reason fn_step_pic_resolves
         workflow_start all_mandatory_steps_completed workflow_cancel workflow_pause workflow_resume
         paused cancelled retrying retry_policy_registry escalated escalation_chain_id is_derived
-        floor_equivalent idempotency_key transition_idempotency idempotency_registry""",
+        floor_equivalent idempotency_key transition_idempotency idempotency_registry
+        precondition_config postcondition_config completion_actor_id original_output_snapshot
+        output_snapshot reopen_for_correction failure_classification pause_filled cancel_filled
+        state.paused state.cancelled""",
     "000 §5": """
         fn_workflow_rollup_compute basis_step_run_ids red_count yellow_count green_count
         skipped_count optional_excluded_count decisive_step_run_id decisive_state_code computed_at
-        frozen_at optional red_overrides_yellow_overrides_green mandatory_only""",
+        frozen_at optional not_applicable red_overrides_yellow_overrides_green mandatory_only""",
     "002": """
         WorkflowReactiveRoot EventLogProjection NodeStatus CallStatus CallResult FailurePolicy
         append getStatus getResult getEvents statusMap preconditions blockedByFailure resultMap
@@ -63,14 +75,16 @@ NAMES = {
         nodeStatusToCallAction callStatusToNodeStatus WorkflowErrorBoundary GraphologyHostConfig
         ReactiveHostConfig GraphContext ReactiveContext WorkflowNode createRoot render DirectedGraph
         inNeighbors edgeType dataFlow negated triggered depends_on preconditionMode prm.abort
-        prm.abortAll PendingRequestMap parentRequestId statusSignals pending Identity""",
+        prm.abortAll PendingRequestMap parentRequestId statusSignals pending Identity
+        CallEventMapValue GraphologyHost TemplateEdgeAttrs CallEdgeAttrs createInstance allOf anyOf
+        prm.call prepareUpdate commitUpdate""",
     "003": """
         run_id tenant_id workspace_id workflow_version_id trigger_type trigger_ref status step_id
         step_index tool_name idempotency_key lease_owner lease_expires_at tier two_person low med
         high requested approved rejected expired canceled request_metadata response_metadata queued
         running waiting_approval succeeded failed_retryable failed_terminal ready max_concurrency
         max_runs_per_min max_writes_per_run sn:incident:update slack:post deny allow needs_approval
-        attempt last_error next_eligible_at""",
+        attempt last_error next_eligible_at incident_sys_id fields_hash body_hash""",
     "004": """
         workflow_instance workflow_step workflowType workflowVersion stepSeq stepType instanceId
         workerId RUNNING COMPLETED FAILED CANCELED PENDING READY WAITING DONE DEAD status
@@ -85,3 +99,18 @@ NAMES = {
 def test_every_name_of_a_document_is_on_the_page(document: str):
     found = set(re.findall(r"`([^`\s]+)`", PAGE))
     assert [name for name in NAMES[document].split() if name not in found] == []
+
+
+def test_every_name_that_the_page_gives_instead_is_in_the_code():
+    """Names and words of the page: tests/sql/views compares tables, columns and codes with the database."""
+    code = "\n".join(read(path) for suffix in (".sql", ".py") for path in files(suffix, under="src/stepwell"))
+    known = set(re.findall(r"[\w.-]+", code)) | set(re.findall(r"\w+", code))
+    missing: list[str] = []
+    for one in LISTS:
+        given = one["same"].split() if one["kind"] in ("word", "key") else []
+        for text in one.get("here", {}).values():
+            given += re.findall(r"`([^`]+)`", text)
+        for name in given:
+            words = [name] if name in known else re.findall(r"[A-Za-z_]\w+", name)
+            missing += [f"{one['where']}: {name}" for word in words if word not in known]
+    assert missing == []

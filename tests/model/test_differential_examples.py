@@ -161,6 +161,15 @@ KEPT = {
         Sequential(OPTIONAL, Parallel(op("c"), Sequential(op("b"), Conditional("b", op("t"), op("e"))))),
         outcomes={"a": Dead("no")},
     ),
+    "of steps that can start together the one with the highest priority gets the slot": example(
+        Sequential(
+            Parallel(op("a", priority=-3), op("b", priority=2), max_concurrency=1),
+            Parallel(Sequential(op("c", priority=1), op("d", priority=5)), op("e"), max_concurrency=1),
+        ),
+    ),
+    "the freed slot of a map goes to its first item that can use it": example(
+        Map("$.input.items", Sequential(op("a"), op("b")), id="all", max_concurrency=2), input=ITEMS
+    ),
     "waiting items do not use the slots of their map": example(
         Map("$.input.items", Sequential(Wait("e", id="w"), op("a")), id="all", max_concurrency=1), input=ITEMS
     ),

@@ -64,6 +64,11 @@ class Unit:
         return self.status in SETTLED
 
     @property
+    def turn(self) -> tuple[bool, int]:
+        """Sort key: conditionals before maps, each in the order of the graph."""
+        return (self.node.kind != "conditional", self.node.no)
+
+    @property
     def is_lost(self) -> bool:
         """True for a mandatory unit that failed or was aborted, if no conditional caught that."""
         has_broken = self.status in (NodeStatus.FAILED, NodeStatus.ABORTED)

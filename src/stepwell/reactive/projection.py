@@ -54,6 +54,8 @@ class Projection(RunState):
         # Conditionals and maps that can be decided now; those that one of them releases come first.
         self._due: deque[Unit] = deque()
         self._released: list[Unit] = []
+        # Joined or left a line since the last admission: those that can start together go by their priority.
+        self._lined_up: list[Unit] = []
         # Conditionals that wait for an open step before an aborted predecessor.
         self._held: list[Unit] = []
         self._open_maps: dict[str, Unit] = {}
@@ -118,6 +120,7 @@ class Projection(RunState):
         if not (unit := self.unit(path)).is_settled:
             unit.is_parked = False
             self._line_up(unit)
+            self._drain()
 
     def _add(self, frame: Frame) -> None:
         for unit in frame.units.values():
@@ -146,10 +149,12 @@ class Projection(RunState):
 
     def _drain(self) -> None:
         while True:
-            self._due.extendleft(sorted(self._released, key=_turn, reverse=True))
+            self._due.extendleft(sorted(self._released, key=lambda unit: unit.turn, reverse=True))
             self._released.clear()
             if self._settled:
                 self._propagate(self._settled.popleft())
+            elif self._lined_up:
+                self._admit(self._lined_up.pop())
             elif self._due:
                 self._carry_out(self._due.popleft())
             # Failed maps come last, because a conditional may catch the failure before.
@@ -222,7 +227,7 @@ class Projection(RunState):
         if unit.status is NodeStatus.IDLE:
             self._set(unit, NodeStatus.WAITING)
         line.join(unit)
-        self._admit(unit)
+        self._lined_up.append(unit)
 
     def _admit(self, unit: Unit) -> None:
         line = unit.frame.line(self.graph, unit)
@@ -243,7 +248,7 @@ class Projection(RunState):
         if unit.has_slot:
             unit.has_slot = False
             line.held_count -= 1
-            self._admit(unit)
+            self._lined_up.append(unit)
         else:
             line.leave(unit)
 
@@ -392,8 +397,3 @@ class Projection(RunState):
         else:
             results = [rules.item_result_of(self.graph, item) for item in owner.items]
             self._settle(owner, NodeStatus.COMPLETED, output=results)
-
-
-def _turn(unit: Unit) -> tuple[bool, int]:
-    """Sort key: conditionals before maps, each in the order of the graph."""
-    return (unit.node.kind != "conditional", unit.node.no)

@@ -182,9 +182,9 @@ def test_max_concurrency_of_a_map_limits_how_many_nodes_of_its_items_run():
     run = run_of(Map("$.input.items", body, id="all", max_concurrency=2), {"items": [1, 2, 3]})
     assert list(run.ready) == ["all[0].a", "all[1].a"]
     complete(run, "all[0].a")
-    assert list(run.ready) == ["all[1].a", "all[2].a"]
+    assert list(run.ready) == ["all[1].a", "all[0].b"]
     complete(run, "all[1].a")
-    assert list(run.ready) == ["all[2].a", "all[0].b"]
+    assert list(run.ready) == ["all[0].b", "all[1].b"]
 
 
 @pytest.mark.requirement("RX-05")

@@ -152,18 +152,21 @@ def test_a_new_attempt_of_a_failed_node_reopens_the_nodes_it_aborted():
 @pytest.mark.requirement("RX-08")
 def test_a_group_counts_its_slots_and_a_free_slot_goes_to_the_next_node():
     run = Projection(graph_of(Parallel(op("a"), op("b"), op("c", priority=5), max_concurrency=2)))
-    assert words(run) == {"a": "ready", "b": "ready", "c": "waiting"}
+    assert words(run) == {"a": "ready", "b": "waiting", "c": "ready"}
     run.append(requested("a"))
-    assert run.get_status("c") is S.WAITING
+    assert run.get_status("b") is S.WAITING
     run.append(responded("a"))
-    assert run.get_status("c") is S.READY
+    assert run.get_status("b") is S.READY
 
 
 @pytest.mark.requirement("RX-08")
 def test_the_node_with_the_highest_priority_gets_a_free_slot():
     run = Projection(graph_of(Parallel(op("a"), op("b"), op("c", priority=5), max_concurrency=1)))
+    assert words(run) == {"a": "waiting", "b": "waiting", "c": "ready"}
+    after = Parallel(Sequential(op("a", priority=1), op("b", priority=5)), op("c"), max_concurrency=1)
+    run = Projection(graph_of(after))
     complete(run, "a")
-    assert words(run) == {"a": "completed", "b": "waiting", "c": "ready"}
+    assert words(run) == {"a": "completed", "b": "ready", "c": "waiting"}
 
 
 @pytest.mark.requirement("RX-08")
@@ -252,3 +255,13 @@ def test_only_an_ended_node_that_nothing_blocks_is_reopened():
     projection.reopen_node("b")
     assert projection.statuses() == {"a": "failed", "b": "aborted"}
     assert str(projection.run_status) == "failed"
+
+
+@pytest.mark.requirement("RX-08")
+def test_of_nodes_that_can_start_together_the_highest_priority_gets_the_slot():
+    limited = Parallel(op("b", priority=-3), op("c", priority=2), max_concurrency=1)
+    run = Projection(graph_of(limited))
+    assert words(run) == {"b": "waiting", "c": "ready"}
+    run = Projection(graph_of(Sequential(op("a"), limited)))
+    complete(run, "a")
+    assert words(run) == {"a": "completed", "b": "waiting", "c": "ready"}
