@@ -191,8 +191,13 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
             workspace=more.get("workspace"),
         )  # fmt: skip
         labels = more.get("labels")
-        # A worker starts runs on its own connection, where nobody is bound, and sets no labels.
-        is_local = connection is None and self.token is None and not labels
+        # A worker starts runs on its own connection, where nobody is bound, names nobody and sets no labels.
+        is_local = (
+            connection is None
+            and self.token is None
+            and self.actor.partition(":")[0] in SERVICES
+            and not labels
+        )
         started = await self.local_workers.start(start) if is_local else None
         started = started or (await self.perform(runs.start_runs(start, labels), connection))[0]
         return RunHandle(self, started.run_id, started.is_new, is_watched and started.is_new, result_type)

@@ -15,7 +15,8 @@ as $$
 declare
     v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.cancel');
     v_requests constant stepwell.transition_request[] := array[row(p_tenant_id, stepwell._run_unit(p_run_id), 'cancelled', null,
-        p_evidence || jsonb_build_object('audit_ref', coalesce(p_evidence ->> 'audit_ref', 'actor:' || v_actor)),
+        p_evidence - '{actor,actor_id}'::text[] || jsonb_build_object('audit_ref', coalesce(
+            case when coalesce(current_setting('stepwell.binding', true), '') = '' then p_evidence ->> 'audit_ref' end, 'actor:' || v_actor)),
         jsonb_strip_nulls(jsonb_build_object('reason', stepwell._redact_text(p_reason))), null, null)::stepwell.transition_request];
     v_cause constant stepwell.transition_cause := row('reviewer', 'rpc', 'workflow_cancel', v_actor, null, null, null, 0, null)::stepwell.transition_cause;
     v_state text;

@@ -35,6 +35,7 @@ begin
     end if;
     perform stepwell._secret_refuse('role', p_role);
     perform stepwell._secret_refuse('approvers', x.approver) from unnest(p_approvers) as x (approver);
+    perform stepwell._approval_role_check(p_tenant_id, p_tier, p_approvers, p_role);
     if p_action is null or p_action !~ '^[a-z][a-z0-9_.]{0,99}$' then
         raise exception using errcode = 'SW001', column = 'action', message = 'action: 1 to 100 lowercase letters, digits, _ and . are accepted';
     end if;
@@ -277,6 +278,26 @@ as $$
             where q.tenant_id = p_approval.tenant_id and q.approval_id = p_approval.approval_id),
         'rules', (select stepwell._policy_hash(s.rules) from stepwell.policy_set as s
             where s.tenant_id = p_approval.tenant_id and s.approval_id = p_approval.approval_id)))::text, 'UTF8')), 'hex')
+$$;
+
+-- Refuses approvers and a role that avoid the role of the settings: whoever asks does not choose who may agree.
+-- Raises: SW007 when the settings name another role for the tier, or a named approver does not have it.
+create or replace function stepwell._approval_role_check(p_tenant_id int, p_tier int, p_approvers text[], p_role text) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_role constant text := (select c.config_value #>> '{}' from stepwell.dot_config as c
+        where c.config_key = 'approval.role.' || (array['low', 'med', 'high'])[p_tier]);
+begin
+    if v_role is not null and (p_role <> v_role or exists (select from unnest(p_approvers) as a (name)
+        where not exists (select from stepwell.person as p
+            inner join stepwell.person_role as r on p.tenant_id = r.tenant_id and p.person_id = r.person_id
+            where p.tenant_id = p_tenant_id and p.name_key = stepwell._name_fold(a.name) and r.role_name = v_role))) then
+        raise exception using errcode = 'SW007', column = case when p_role <> v_role then 'role' else 'approvers' end,
+            message = format('the settings let only the role %s decide approvals of this tier', v_role);
+    end if;
+end
 $$;
 
 -- The name of the person who decides, after the check that they may: an active person, not the requester, not the actor;

@@ -38,9 +38,9 @@ begin
             coalesce(v_problem.field, 'rule'), v_problem.problem);
     end if;
     -- What approvers see is what is judged, so nothing of it can be redacted. An expression may name and compare a field.
-    perform stepwell._secret_refuse('rules', t.word #>> '{}')
+    perform stepwell._secret_refuse('rules', m.value #>> '{}')
     from jsonb_array_elements(p_rules) as r (body)
-    cross join lateral jsonb_path_query(r.body - 'match', '$.** ? (@.type() == "string")') as t (word);
+    cross join lateral jsonb_each(r.body - 'match') as m;
     select s.policy_set_id, s.rules into v_base
     from stepwell.policy_active as a
     inner join stepwell.policy_set as s on a.tenant_id = s.tenant_id and a.policy_set_id = s.policy_set_id

@@ -174,10 +174,12 @@ as $$
                             where k.tenant_id = d.tenant_id and k.approval_id = d.approval_id
                                 and k.prior_audit_id = (p_evidence ->> 'prior_audit_id')::bigint
                                 and (not p_is_own or k.unit_id = p_unit.unit_id)))
-                    else stepwell._run_of(d.subject_unit_id) = stepwell._run_of(p_unit.unit_id) end)
+                    -- What was asked about a run covers its steps; what was asked about a step covers this step.
+                    else d.subject_unit_id in (p_unit.unit_id, stepwell._run_unit(stepwell._run_of(p_unit.unit_id)))
+                        and d.expires_at > stepwell.now() end)
 $$;
 
--- Whether this approval is granted, for this action and for this unit or its run.
+-- Whether this approval is granted, for this action and for this unit or its run, and its time has not ended.
 create or replace function stepwell._approval_granted(
     p_tenant_id int, p_approval_id bigint, p_action text, p_unit_id bigint
 ) returns boolean
@@ -188,7 +190,8 @@ as $$
         select from stepwell.approval_detail as a
         inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id
         where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id and a.action = p_action
-            and a.subject_unit_id in (p_unit_id, stepwell._run_unit(stepwell._run_of(p_unit_id))) and u.state_code = 'approved')
+            and a.subject_unit_id in (p_unit_id, stepwell._run_unit(stepwell._run_of(p_unit_id))) and u.state_code = 'approved'
+            and a.expires_at > stepwell.now())
 $$;
 
 -- Whether enough people who may decide have agreed, or the configuration requires none. Who lost the role or was made

@@ -2,7 +2,7 @@
 -- others; from everybody else it is a claim, and it must be the bound principal.
 
 -- The name of who acts, after the check that they may do this: the bound principal, with the channel of the claim. Who
--- acts for every tenant without a binding is believed. In development mode the claim of an unbound caller binds, and a command
+-- acts for every tenant without a binding is believed, but a worker names nobody. In development mode the claim of an unbound caller binds, and a command
 -- of an account that nobody added acts as the person of the mode.
 -- Raises: SW007 when the claim names somebody else, when the verb is not allowed, or for another tenant.
 create or replace function stepwell._actor_bound(p_tenant_id int, p_actor text, p_verb text) returns text
@@ -14,6 +14,7 @@ declare
 begin
     perform stepwell._verb_check(p_tenant_id, p_verb, p_actor);
     if coalesce(current_setting('stepwell.binding', true), '') = '' then
+        perform stepwell._claim_check(p_tenant_id, p_actor);
         return stepwell._redact_text(p_actor);
     end if;
     select p.principal_name into v_name from stepwell.principal as p
@@ -31,6 +32,38 @@ begin
     end if;
     return concat_ws(':', stepwell._actor_channel(p_actor), v_name);
 end
+$$;
+
+-- A worker needs no binding and acts for nobody: of callers without one only the owner of the schema is believed when it
+-- names somebody, and Slack, whose accounts the database knows.
+-- Raises: SW007 when a worker names somebody of the tenant or an operator, outside development mode.
+create or replace function stepwell._claim_check(p_tenant_id int, p_actor text) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if p_actor is null or p_actor in ('client', 'api', 'engine') or not stepwell._is_worker() then
+        return;
+    end if;
+    if exists (select from stepwell.principal as p where p.tenant_id in (0, p_tenant_id) and p.name_key = stepwell._actor_plain(p_actor)
+            and (p.tenant_id <> 0 or p.kind = 'operator'))
+        and not exists (select from stepwell.fn_mode_read() as m where m.mode = 'development') then
+        raise exception using errcode = 'SW007', column = 'actor', message = format('a worker cannot act as %s', p_actor),
+            hint = 'bind the transaction with a token of who acts';
+    end if;
+end
+$$;
+
+-- Whether the caller has the role of workers and is not the owner of the schema.
+create or replace function stepwell._is_worker() returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(bool_or(pg_has_role(c.caller, to_regrole('stepwell_worker')::oid, 'member')
+        and not pg_has_role(c.caller, n.nspowner, 'member')), false)
+    from pg_namespace as n
+    cross join unnest(array[session_user, nullif(current_setting('role'), 'none')]) as c (caller)
+    where n.nspname = 'stepwell' and c.caller is not null
 $$;
 
 -- As _actor_bound, and the actor must be known: a principal of the tenant or of the whole database that is active. Who
