@@ -79,6 +79,49 @@ def test_a_filter_of_a_rule_that_asks_overlooks_nothing(engine: Engine, match: s
 
 
 @pytest.mark.requirement("RT-06")
+@pytest.mark.parametrize(
+    ("match", "amount"),
+    [
+        # A filter under a negation drops what it cannot compare.
+        ("!exists($.fields ? (@.amount > 1000))", [1, 999999]),
+        ("!exists($.fields ? (@.amount > 1000))", "999999"),
+        ("!exists($.fields ? (@.amount > 1000))", {"value": 999999}),
+        ("!exists($.fields.amount ? (@ > 1000))", [1, 999999]),
+        ("!(exists($.fields ? (@.amount > 1000)))", True),
+        # One small value of several.
+        ("$.fields.amount[*] <= 1000", [1, 999999]),
+        ("$.fields.amount[0 to 1] <= 1000", [1, 999999]),
+        ("$.fields.amount[0, 1] <= 1000", [1, 999999]),
+        ("$.fields.amount.* <= 1000", {"a": 1, "b": 999999}),
+        ("$.fields.amount.keyvalue().value <= 1000", {"a": 1, "b": 999999}),
+        ("$.fields.* <= 1000", 1),
+        # Nobody knows, so it is allowed.
+        ("($.fields.amount > 1000) is unknown", "999999"),
+        ("!($.fields.amount > 1000) || ($.fields.amount > 1000) is unknown", [999999]),
+    ],
+)
+def test_a_rule_that_allows_is_not_true_because_something_was_left_out(engine: Engine, match: str, amount):
+    found = tried(engine, [rule("small", "allow", match)], with_fields(amount=amount, other=999999))
+    assert found["effect"] == "deny", found
+
+
+@pytest.mark.parametrize(
+    ("match", "amount"),
+    [
+        ("!exists($.fields ? (@.amount > 1000))", 5),
+        ("exists($.fields.amount[*] ? (@ == 5))", [5, 6]),
+        ("!exists($.fields.amount[*] ? (@ > 1000))", [5, 6]),
+        ("$.fields.amount[*] <= 1000", [5]),
+        ("$.fields.amount * 2 <= 1000", 5),
+        ('$.target != "a,b*?" && $.fields.amount <= 1000', 5),
+    ],
+)
+def test_a_rule_that_allows_may_ask_for_one_or_for_all_of_a_list(engine: Engine, match: str, amount):
+    found = tried(engine, [rule("small", "allow", match)], with_fields(amount=amount, other=999999))
+    assert found["effect"] == "allow", found
+
+
+@pytest.mark.requirement("RT-06")
 def test_rules_of_other_connectors_and_optional_values_are_no_gap(engine: Engine):
     guarded = rule("mail", "allow", '$.connector == "mail" && $.fields.amount <= 1000', 10)
     sunday = rule("sunday", "deny", match_path({"input.weekday?": ["sunday", "saturday"]}), 15)

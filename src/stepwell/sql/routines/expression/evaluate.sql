@@ -46,3 +46,14 @@ exception
         problem := format('%s cannot be evaluated: %s', p_path, sqlerrm);
 end
 $$;
+
+-- Whether a path finds more than one value; also when it is too costly to tell.
+create or replace function stepwell._path_has_many(p_document jsonb, p_path text) returns boolean
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return stepwell._path_excess(p_document, p_path, false) is not null
+        or jsonb_array_length(jsonb_path_query_array(p_document, p_path::jsonpath, '{}', true)) > 1;
+end
+$$;

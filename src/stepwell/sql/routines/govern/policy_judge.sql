@@ -112,7 +112,8 @@ $$;
 
 -- The answer of a rule: true, false, unknown, or what went wrong. A rule that denies or asks is also true where it is true
 -- for another reading of the target: the other system may read it so. And a filter of such a rule does not overlook a value
--- that it cannot compare. A rule that allows reads only what is sent.
+-- that it cannot compare. A rule that allows reads only what is sent, and is
+-- not true because something was left out.
 create or replace function stepwell._policy_answer(p_rule jsonb, p_action jsonb) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -130,7 +131,37 @@ begin
     if v_answer = 'false' and p_rule ->> 'effect' <> 'allow' and p_rule ->> 'match' like '%?%' then
         v_answer := stepwell._policy_filter_answer(p_rule ->> 'match', p_action);
     end if;
+    if v_answer = 'true' and p_rule ->> 'effect' = 'allow' and stepwell._policy_is_doubtful(p_rule ->> 'match', p_action) then
+        v_answer := 'unknown';
+    end if;
     return v_answer;
+end
+$$;
+
+-- Whether an expression is true only because something was left out: a filter under a negation dropped what it cannot compare,
+-- a comparison of several values holds for one of them, or the expression asks whether another is unknown. A rule
+-- that allows must not be true in such a way.
+create or replace function stepwell._policy_is_doubtful(p_match text, p_action jsonb) returns boolean
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_words constant text := regexp_replace(p_match::jsonpath::text, '"(?:[^"\\]|\\.)*"', '""', 'g');
+    v_lax constant text := regexp_replace(p_match, '^\s*(lax|strict)\y', '', 'i');
+    v_document jsonb;
+begin
+    if v_words ~ 'is unknown' then
+        return true;
+    end if;
+    v_document := case when v_words ~ '[?*,]|\yto\y|keyvalue' then stepwell._policy_document(p_action, p_match) end;
+    if v_words ~ '[?]' and exists (select from unnest(array[v_lax, stepwell._path_doubtful(v_lax)]) as p (path)
+            cross join lateral stepwell._path_evaluate(v_document, p.path, true, true) as e
+            where e.problem is not null or e.result is distinct from 'true') then
+        return true;
+    end if;
+    return v_words ~ '\*|,|\yto\y|keyvalue' and exists (
+        select from jsonb_to_recordset(stepwell._path_sites(stepwell._path_compared(p_match))) as s ("left" text, scope text)
+        where s.scope is null and s."left" ~ '\*|,|\yto\y|keyvalue' and stepwell._path_has_many(v_document, s."left"));
 end
 $$;
 
