@@ -123,6 +123,12 @@ begin
     if jsonb_typeof(p_action -> 'fields') is distinct from 'object' then
         raise exception using errcode = 'SW001', column = 'fields', message = 'fields: an object is required';
     end if;
+    -- What is neither true nor false would count as no write.
+    foreach v_field in array array['writes', 'reversible'] loop
+        if p_action ? v_field and jsonb_typeof(p_action -> v_field) <> 'boolean' then
+            raise exception using errcode = 'SW001', column = v_field, message = format('%s: true or false is required', v_field);
+        end if;
+    end loop;
     perform stepwell._values_check('fields', 'fields', array[p_action -> 'fields'], 'limits.payload_bytes');
     -- Other systems get the key in headers and queries, and it is stored: a form that is long, has other characters or has a
     -- secret in it is shown by its digest.

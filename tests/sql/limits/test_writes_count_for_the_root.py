@@ -1,0 +1,90 @@
+"""Writes are counted for the root of a run: no retry, item, sub-workflow or odd value makes one more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from psycopg.types.json import Jsonb
+
+import stepwell as sw
+from tests.sql.drive import Engine, Lease, operation, subworkflow
+from tests.sql.graphs.publishing import publish
+from tests.sql.people.asking import refused
+from tests.worker.acting import put_in_force, rule
+
+ACTION: dict[str, Any] = {"connector": "c", "operation": "o", "target": "t", "call": "x#1", "fields": {}}
+
+
+@pytest.fixture(autouse=True)
+def three_writes(engine: Engine) -> None:
+    put_in_force(engine.db, rule("free", "allow"))
+    engine.db.execute("update dot_config set config_value = '3' where config_key = 'limits.writes_per_run'")
+
+
+def propose(engine: Engine, session: int, lease: Lease, target: str, **more: Any) -> str:
+    action = ACTION | {"target": target, "call": f"{target}#1"} | more
+    said = engine.one(
+        "select fn_action_propose(%s, 1, %s, %s, %s)",
+        (session, lease.unit_id, lease.lease_no, Jsonb(action)),
+    )
+    return str(said.get("reason_code") if said["answer"] == "deny" else said["answer"])
+
+
+def four_in_one_step(engine: Engine, session: int) -> list[str]:
+    engine.publish("w", operation("a"))
+    engine.start("w")
+    (lease,) = engine.claim(session)
+    return [propose(engine, session, lease, str(at)) for at in range(4)]
+
+
+def one_each_time_the_run_is_retried(engine: Engine, session: int) -> list[str]:
+    engine.db.execute("select fn_person_set(1, 'ada')")
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w")
+    answers = []
+    for at in range(4):
+        (lease,) = engine.claim(session)
+        answers.append(propose(engine, session, lease, str(at)))
+        engine.kill(session, lease)
+        engine.one("select fn_run_retry(1, %s, 'ada')", (run_id,))
+    return answers
+
+
+def one_in_each_item_of_a_map(engine: Engine, session: int) -> list[str]:
+    publish(engine, sw.Map("$.input.items", sw.Operation("op", id="o"), id="m"))
+    engine.start("w", {"items": [1, 2, 3, 4]})
+    return [propose(engine, session, lease, str(lease.unit_id)) for lease in engine.claim(session)]
+
+
+def one_in_each_sub_workflow(engine: Engine, session: int) -> list[str]:
+    engine.publish("inner", operation("a"))
+    engine.publish("outer", *(subworkflow(f"s{at}", "inner") for at in range(4)), edges=[])
+    engine.start("outer")
+    return [propose(engine, session, lease, str(lease.unit_id)) for lease in engine.claim(session)]
+
+
+@pytest.mark.requirement("RT-06")
+@pytest.mark.parametrize(
+    "way",
+    [
+        four_in_one_step, one_each_time_the_run_is_retried, one_in_each_item_of_a_map,
+        one_in_each_sub_workflow,
+    ],
+)  # fmt: skip
+def test_the_fourth_of_three_writes_is_denied(engine: Engine, way: Callable[[Engine, int], list[str]]):
+    assert way(engine, engine.worker()) == ["go", "go", "go", "writes_exhausted"]
+
+
+@pytest.mark.requirement("RT-06")
+@pytest.mark.parametrize("field", ["writes", "reversible"])
+@pytest.mark.parametrize("odd", [None, "false", 0, [], {}])
+def test_what_is_neither_true_nor_false_is_refused(engine: Engine, field: str, odd: Any):
+    """A value that is not true was counted as no write."""
+    engine.publish("w", operation("a"))
+    engine.start("w")
+    session = engine.worker()
+    (lease,) = engine.claim(session)
+    with refused("SW001", f"{field}: true or false is required"):
+        propose(engine, session, lease, "t", **{field: odd})
