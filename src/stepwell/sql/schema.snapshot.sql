@@ -4474,6 +4474,11 @@ create function stepwell._approval_quorum(p_tenant_id integer, p_approval_id big
 -- function: stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_tier integer, p_quorum integer, p_expires_seconds integer, p_key text, p_acting text, p_approvers text[], p_role text, p_about jsonb)
 create function stepwell._approval_request(p_tenant_id integer, p_action text, p_subject_unit_id bigint, p_actor text, p_reason text, p_tier integer, p_quorum integer, p_expires_seconds integer, p_key text, p_acting text, p_approvers text[], p_role text, p_about jsonb) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._approval_role_check(p_tenant_id integer, p_tier integer, p_approvers text[], p_role text)
+create function stepwell._approval_role_check(p_tenant_id integer, p_tier integer, p_approvers text[], p_role text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._approval_settle(p_tenant_id integer, p_approval_id bigint, p_actor text)
 create function stepwell._approval_settle(p_tenant_id integer, p_approval_id bigint, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4640,6 +4645,11 @@ create function stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint
 
 -- function: stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_handler_ids integer[])
 create function stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_handler_ids integer[]) returns SETOF stepwell.job_lease language plpgsql;
+
+-- function: stepwell._claim_check(p_tenant_id integer, p_actor text)
+create function stepwell._claim_check(p_tenant_id integer, p_actor text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._claim_check(p_unit stepwell.work_unit, p_person_id bigint)
 create function stepwell._claim_check(p_unit stepwell.work_unit, p_person_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -5194,6 +5204,11 @@ create function stepwell._is_set_aside(p_tenant_id integer, p_duty text, p_subje
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._is_worker()
+create function stepwell._is_worker() returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._item_read(p_tenant_id integer, p_map_id bigint, p_item_no integer)
 create function stepwell._item_read(p_tenant_id integer, p_map_id bigint, p_item_no integer) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5450,6 +5465,11 @@ create function stepwell._path_bound(p_bare text, p_size double precision) retur
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._path_compared(p_path text)
+create function stepwell._path_compared(p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size double precision, p_limit double precision)
 create function stepwell._path_cost(p_document jsonb, p_sites jsonb, p_size double precision, p_limit double precision) returns double precision language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5482,6 +5502,11 @@ create function stepwell._path_excess(p_document jsonb, p_path text, p_is_alone 
 
 -- function: stepwell._path_gap(p_document jsonb, p_path text)
 create function stepwell._path_gap(p_document jsonb, p_path text) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._path_has_many(p_document jsonb, p_path text)
+create function stepwell._path_has_many(p_document jsonb, p_path text) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5601,6 +5626,11 @@ create function stepwell._policy_filter_answer(p_match text, p_action jsonb) ret
 
 -- function: stepwell._policy_hash(p_rules jsonb)
 create function stepwell._policy_hash(p_rules jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._policy_is_doubtful(p_match text, p_action jsonb)
+create function stepwell._policy_is_doubtful(p_match text, p_action jsonb) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
