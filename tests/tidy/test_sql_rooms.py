@@ -138,6 +138,7 @@ _CAP = "tenancy/ holds every place where a cap or a limit is enforced"
 _LANE = "everything about the lanes of a tenant is in one file"
 _RECEIPT = "all state changes of a receipt are in one file"
 IN_ANOTHER_FILE: dict[str, str] = {
+    "_path_has_many": "only expression/ evaluates a path of users",
     "_rollup_policy_problem": "which rules of the roll-up are accepted is a subject of its own",
     "_audit_values": "the canonical form of a value is a subject of its own",
     "_retention_months": "what the log says of its months is a subject of its own",

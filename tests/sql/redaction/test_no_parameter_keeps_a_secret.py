@@ -228,6 +228,7 @@ def refusal(engine: Engine, found: Function, given: dict[str, Any]) -> str | Non
     return None
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.requirement("RT-12")
 def test_no_parameter_of_any_function_keeps_a_secret(engine: Engine, given: dict[str, Any]):
     """A text that stays as it was given must be one of the columns that docs/security.md names as data."""

@@ -165,6 +165,28 @@ begin
 end
 $$;
 
+-- A path without what it asks for with exists: there one of several is meant.
+create or replace function stepwell._path_compared(p_path text) returns text
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_result text := '';
+    v_token text;
+    v_depth int := 0;
+begin
+    for v_token in select m.found[1] from regexp_matches(p_path::jsonpath::text, '("(?:[^"\\]|\\.)*"|exists \(|.)', 'g') as m (found) loop
+        if v_depth > 0 or v_token = 'exists (' then
+            v_depth := v_depth + case when v_token in ('(', 'exists (') then 1 when v_token = ')' then -1 else 0 end;
+            v_result := v_result || case when v_depth = 0 then '(1 == 1)' else '' end;
+        else
+            v_result := v_result || v_token;
+        end if;
+    end loop;
+    return v_result;
+end
+$$;
+
 -- The answer of an expression with filters that is false when it is read strictly: a filter leaves out what it
 -- cannot compare, such as a list or a text in place of a number. True when it holds for an item of a list, unknown
 -- when a filter cannot tell; a value that is missing stays false.

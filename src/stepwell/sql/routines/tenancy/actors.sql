@@ -11,15 +11,18 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_name text;
+    v_key text;
 begin
     perform stepwell._verb_check(p_tenant_id, p_verb, p_actor);
     if coalesce(current_setting('stepwell.binding', true), '') = '' then
-        perform stepwell._claim_check(p_tenant_id, p_actor);
+        perform stepwell._actor_claim_check(p_tenant_id, p_actor);
         return stepwell._redact_text(p_actor);
     end if;
-    select p.principal_name into v_name from stepwell.principal as p
+    select p.principal_name, p.name_key into v_name, v_key from stepwell.principal as p
     where p.tenant_id = p_tenant_id and p.principal_id = stepwell.bound_principal();
-    if stepwell._actor_plain(p_actor) <> stepwell._name_fold(v_name) then
+    -- To fold a name costs more than the rest; most callers write it as it is.
+    if p_actor <> concat_ws(':', stepwell._actor_channel(p_actor), v_name)
+        and stepwell._actor_plain(p_actor) <> coalesce(v_key, stepwell._name_fold(v_name)) then
         if (stepwell._binding()).token_id = 0 then
             if stepwell._actor_channel(p_actor) = 'cli' then
                 return 'cli:' || v_name;
@@ -37,7 +40,7 @@ $$;
 -- A worker needs no binding and acts for nobody: of callers without one only the owner of the schema is believed when it
 -- names somebody, and Slack, whose accounts the database knows.
 -- Raises: SW007 when a worker names somebody of the tenant or an operator, outside development mode.
-create or replace function stepwell._claim_check(p_tenant_id int, p_actor text) returns void
+create or replace function stepwell._actor_claim_check(p_tenant_id int, p_actor text) returns void
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
