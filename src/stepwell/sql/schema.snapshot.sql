@@ -4409,6 +4409,11 @@ create function stepwell._actor_channel(p_actor text) returns text language sql 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._actor_claim_check(p_tenant_id integer, p_actor text)
+create function stepwell._actor_claim_check(p_tenant_id integer, p_actor text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._actor_known(p_tenant_id integer, p_actor text, p_verb text)
 create function stepwell._actor_known(p_tenant_id integer, p_actor text, p_verb text) returns text language plpgsql set search_path=stepwell, pg_temp;
 
@@ -4645,11 +4650,6 @@ create function stepwell._checkpoints_read(p_tenant_id integer, p_unit_id bigint
 
 -- function: stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_handler_ids integer[])
 create function stepwell._claim(p_session_id bigint, p_executor_class_ids integer[], p_is_idle boolean, p_limit integer, p_now timestamp with time zone, p_tenant_id integer, p_direct_ids bigint[], p_is_dry boolean, p_handler_ids integer[]) returns SETOF stepwell.job_lease language plpgsql;
-
--- function: stepwell._claim_check(p_tenant_id integer, p_actor text)
-create function stepwell._claim_check(p_tenant_id integer, p_actor text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
 
 -- function: stepwell._claim_check(p_unit stepwell.work_unit, p_person_id bigint)
 create function stepwell._claim_check(p_unit stepwell.work_unit, p_person_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
