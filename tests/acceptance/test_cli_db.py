@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 
 import psycopg
@@ -82,6 +83,13 @@ def test_the_embedded_server_is_used_by_default_and_stopped_afterwards(data_dir)
     assert done.returncode == 0, done.stderr
     assert EmbeddedServer(data_dir).postmaster_pid is None
     assert stepwell("--data-dir", data_dir, "db", "status").returncode == 0
+    # Whoever watches the log of the server finds no error there: all these commands did their work.
+    assert stepwell("--data-dir", data_dir, "db", "migrate").returncode == 0
+    assert stepwell("--data-dir", data_dir, "db", "verify").returncode == 0
+    assert stepwell("--data-dir", data_dir, "doctor").returncode == 0
+    logged = [line for file in data_dir.glob("pg18/log/*.log") for line in file.read_text().splitlines()]
+    assert any("database system is ready" in line for line in logged)
+    assert [line for line in logged if re.search(r" (ERROR|PANIC|WARNING): ", line)] == []
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import http.server
 import io
 import json
 import logging
+import threading
 from datetime import datetime
 
+import httpx
 import pytest
 
 import stepwell as sw
@@ -303,3 +306,31 @@ def test_an_app_warns_of_an_operation_that_nobody_has_registered(app, play, line
     play(scenario)
     (line,) = lines("no app has registered the operation; its step waits")
     assert (line["level"], line["workflow"], line["operation"]) == ("warning", "pay", "chrage")
+
+
+@pytest.fixture
+def fetched():
+    """Returns what a local server answered to an HTTP client, whose loggers have their first levels."""
+    before = {name: logging.getLogger(name).level for name in logs.HTTP_CLIENTS}
+    for name in before:
+        logging.getLogger(name).setLevel(logging.NOTSET)
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    serving.start()
+    yield lambda: httpx.get(f"http://127.0.0.1:{server.server_port}/orders?customer=4711").status_code
+    server.shutdown()
+    serving.join()
+    server.server_close()
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def test_an_http_client_logs_no_address_unless_the_program_asks_for_it(fetched, capsys):
+    with logs.configured("info", "json"):
+        assert fetched() == 501
+        assert "4711" not in "".join(line for line in capsys.readouterr().err.splitlines() if line[:1] == "{")
+        logging.getLogger("httpx").setLevel(logging.INFO)
+        assert fetched() == 501
+        (line,) = (json.loads(line) for line in capsys.readouterr().err.splitlines() if line[:1] == "{")
+    assert (line["logger"], line["level"]) == ("httpx", "info")
+    assert "customer=4711" in line["event"]

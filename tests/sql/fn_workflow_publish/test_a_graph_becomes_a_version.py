@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
@@ -15,6 +17,18 @@ def test_the_same_graph_is_the_same_version(engine: Engine):
     assert engine.publish("w", operation("a"), operation("b")) == 2
     assert engine.one("select count(*) from workflow_version") == 2
     assert engine.one("select count(*) from event_log where event_type = 'workflow.published'") == 2
+
+
+def test_the_hash_is_that_of_the_stored_graph_whatever_the_client_says(engine: Engine):
+    """Two graphs of one name are two versions, also when both claim one hash; the claim is stored nowhere."""
+    told = {"graph_hash": "0" * 64, "hash": "0" * 64}
+    assert engine.publish("w", operation("a"), **told) == 1
+    assert engine.publish("w", operation("a"), operation("b"), **told) == 2
+    versions = engine.db.execute("select graph_hash, graph::text from workflow_version order by version_no").fetchall()
+    assert [said for said, _ in versions] == [hashlib.sha256(text.encode()).hexdigest() for _, text in versions]
+    assert len({said for said, _ in versions}) == 2
+    hashes = "select payload ->> 'hash' from event_log where event_type = 'workflow.published' order by event_id"
+    assert [said for (said,) in engine.db.execute(hashes)] == [said for said, _ in versions]
 
 
 def test_each_workflow_has_its_own_version_numbers(engine: Engine):
