@@ -24,10 +24,16 @@ def test_the_hash_is_that_of_the_stored_graph_whatever_the_client_says(engine: E
     told = {"graph_hash": "0" * 64, "hash": "0" * 64}
     assert engine.publish("w", operation("a"), **told) == 1
     assert engine.publish("w", operation("a"), operation("b"), **told) == 2
-    versions = engine.db.execute("select graph_hash, graph::text from workflow_version order by version_no").fetchall()
-    assert [said for said, _ in versions] == [hashlib.sha256(text.encode()).hexdigest() for _, text in versions]
+    versions = engine.db.execute(
+        "select graph_hash, graph::text from workflow_version order by version_no"
+    ).fetchall()
+    assert [said for said, _ in versions] == [
+        hashlib.sha256(text.encode()).hexdigest() for _, text in versions
+    ]
     assert len({said for said, _ in versions}) == 2
-    hashes = "select payload ->> 'hash' from event_log where event_type = 'workflow.published' order by event_id"
+    hashes = (
+        "select payload ->> 'hash' from event_log where event_type = 'workflow.published' order by event_id"
+    )
     assert [said for (said,) in engine.db.execute(hashes)] == [said for said, _ in versions]
 
 
