@@ -2717,7 +2717,7 @@ CREATE INDEX cycles_open ON stepwell.step_run_correction_cycle USING btree (tena
 CREATE INDEX dead_letters_open ON stepwell.job_dead_letter USING btree (tenant_id, died_at) WHERE (resolved_at IS NULL);
 
 -- index: stepwell.events_by_actor
-CREATE INDEX events_by_actor ON ONLY stepwell.event_log USING btree (tenant_id, actor, tx, event_id) WHERE ((actor_class <> 'executor_worker'::text) AND (actor <> 'engine'::text));
+CREATE INDEX events_by_actor ON ONLY stepwell.event_log USING btree (tenant_id, actor, tx, event_id) WHERE ((actor_class <> 'executor_worker'::text) AND (actor <> 'engine'::text) AND (actor <> 'client'::text));
 
 -- index: stepwell.events_by_run
 CREATE INDEX events_by_run ON ONLY stepwell.event_log USING btree (tenant_id, run_id, event_id);

@@ -126,6 +126,16 @@ def test_a_walk_for_what_every_step_writes_is_bounded_and_continues(log: Connect
     assert reads == EVENTS // 20_000
 
 
+def test_what_a_client_without_a_name_did_is_found_by_walking(log: Connection):
+    with log.transaction(force_rollback=True):
+        append(log, 1, "job.enqueued", "client", "system", 3)
+        rows = read(log, actor="client")
+        assert [row[2:4] for row in rows[:3]] == [("job.enqueued", "client")] * 3
+        # No event of this kind is left above the position where the walk ended.
+        assert [row[2] for row in rows[3:]] == [None]
+        assert pages(log, actor="client") <= WALK_LIMIT
+
+
 def test_pages_follow_each_other_without_gap_or_repeat(log: Connection):
     expected = log.execute(
         "select tx::text::bigint, event_id from event_log where tenant_id = 1 and at >= %s and at < %s"

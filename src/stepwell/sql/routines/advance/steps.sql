@@ -253,9 +253,11 @@ create or replace function stepwell._engine_complete(
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
+declare
+    v_now constant timestamptz := stepwell.now();
 begin
     insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
-    select q.tenant_id, q.unit_id, u.lease_no, q.output, stepwell.now()
+    select q.tenant_id, q.unit_id, u.lease_no, q.output, v_now
     from unnest(p_tenant_ids, p_unit_ids, p_outputs) as q (tenant_id, unit_id, output)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where q.output is not null;

@@ -9,6 +9,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_now constant timestamptz := stepwell.now();
     v_same record;
 begin
     for v_same in
@@ -26,7 +27,7 @@ begin
     end loop;
     -- Not for a step that has ended already.
     insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
-    select u.tenant_id, u.unit_id, 'wait_timeout', stepwell.now() + make_interval(secs => d.timeout_seconds)
+    select u.tenant_id, u.unit_id, 'wait_timeout', v_now + make_interval(secs => d.timeout_seconds)
     from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     inner join stepwell.workflow_step_def as d
@@ -51,6 +52,7 @@ declare
     -- Joined, not compared with a constant: else a plan for young tables reads all rows of the tenant.
     v_tenant_ids constant int[] := array_fill(p_tenant_id, array[cardinality(p_unit_ids)]);
     v_nesting constant int := stepwell._limit('limits.nesting');
+    v_now constant timestamptz := stepwell.now();
     v_version stepwell.workflow_version;
     v_missing text;
     v_may_refuse boolean;
@@ -97,7 +99,7 @@ begin
                 started_by, parent_unit_id, depth, next_unit_no, created_at)
             select p_tenant_id, nextval('stepwell.run_seq'), v_version.version_id, v_version.workflow_id, 'subworkflow',
                 u.unit_id || ':' || u.lease_no, coalesce(q.input, r.input), r.trace_id, r.correlation_id,
-                'unit:' || u.unit_id, u.unit_id, r.depth + 1, v_version.step_count + 1, stepwell.now()
+                'unit:' || u.unit_id, u.unit_id, r.depth + 1, v_version.step_count + 1, v_now
             from unnest(v_part.tenant_ids, v_part.unit_ids, v_part.inputs) as q (tenant_id, unit_id, input)
             inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
             inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id

@@ -2,10 +2,11 @@
 
 -- Events of a tenant from the newest to the oldest, in the order of the log (tx, event_id), below the position p_before_*:
 -- give the last row of a page for the next page. p_types, p_actor, p_from and p_until (not included) narrow it. An index
--- finds rare types and what people, clients and services did; for what every step writes the log is walked back, at most
--- limits.events_scan events. If the page is not full then, its last row has no event_type: it is only the position where
--- to continue. p_from and p_until go by the time of an event; a transaction that was open for more than a minute may be
--- left out of a window that ends or begins while it was open.
+-- finds rare types and what people, services and named clients did. For what every step writes, and for what clients
+-- without a name did (actor `client`), the log is walked back, at most limits.events_scan events. If the page is not full
+-- then, its last row has no event_type: it is only the position where to continue. p_from and p_until go by the time of an
+-- event; a transaction that was open for more than a minute may be left out of a window that ends or begins while it was
+-- open.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW001 for more than 20 types.
@@ -110,11 +111,11 @@ begin
             order by e.tx desc, e.event_id desc limit p_scan_each
         ) as f
         order by (f.event).tx desc, (f.event).event_id desc limit p_scan;
-    elsif p_actor <> 'engine' and p_actor not like 'session:%' then
+    elsif p_actor not in ('engine', 'client') and p_actor not like 'session:%' then
         open v_events for
         select e.* from stepwell.event_log as e
         where e.tenant_id = p_tenant_id and e.actor = p_actor and e.actor_class <> 'executor_worker' and e.actor <> 'engine'
-            and e.tx >= p_low and (e.tx, e.event_id) < (p_high, p_high_id)
+            and e.actor <> 'client' and e.tx >= p_low and (e.tx, e.event_id) < (p_high, p_high_id)
         order by e.tx desc, e.event_id desc limit p_scan;
     else
         open v_events for
