@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -26,6 +27,14 @@ def look(folder: str) -> int:
     return os.getpid()
 
 
+@app.operation(executor="process")
+def compute(folder: str) -> None:
+    """Computes for ever in C, so that no other thread of its process runs."""
+    Path(folder, str(os.getpid())).touch()
+    re.match("(a+)+$", "a" * 100 + "b")
+
+
+app.publish(sw.Workflow("computes", sw.Operation("compute", id="compute")))
 app.publish(sw.Workflow("rests", sw.Operation("rest", id="rest")))
 app.publish(sw.Workflow("looks", sw.Operation("look", id="look")))
 

@@ -17,7 +17,7 @@ APP = str(Path(__file__).parent / "processes_app.py") + ":app"
 LIMIT_SECONDS = 60
 
 
-@pytest.mark.parametrize("workflow", ["rests", "looks"])
+@pytest.mark.parametrize("workflow", ["rests", "looks", "computes"])
 def test_no_process_outlives_a_killed_worker(dsn, db, tmp_path, workflow):
     folder = tmp_path / "pids"
     folder.mkdir()

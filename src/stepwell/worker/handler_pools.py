@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import fcntl
 import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -128,10 +130,23 @@ def call_in_process(
 
 
 def end_with_parent() -> None:
-    """End with the worker: after a kill of the worker its processes would wait for calls for ever."""
+    """End with the worker: after a kill of the worker its processes would wait for calls for ever.
+
+    A thread waits for the end of the pipe to the worker. While a handler computes in C without releasing the
+    interpreter, no thread runs: Linux itself sends the signal then.
+    """
     parent = multiprocessing.parent_process()
     assert parent is not None, "the process of a pool has a parent"
-    connection.wait([parent.sentinel])
+    sentinel = parent.sentinel
+    if sys.platform == "linux":
+        fcntl.fcntl(sentinel, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(sentinel, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(sentinel, fcntl.F_SETFL, fcntl.fcntl(sentinel, fcntl.F_GETFL) | os.O_ASYNC)
+    threading.Thread(target=_end_after, args=(sentinel,), name="stepwell-parent", daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    connection.wait([sentinel])
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -144,6 +159,6 @@ def prepare_process(log_choice: tuple[str, str] | None, sender: socket.socket) -
     global _sender
     _sender = sender
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=end_with_parent, name="stepwell-parent", daemon=True).start()
+    end_with_parent()
     if log_choice is not None:
         logs.configure(*log_choice, is_service=True)
