@@ -55,6 +55,7 @@ def contrast(one: str, other: str) -> float:
     return (lights[1] + 0.05) / (lights[0] + 0.05)
 
 
+@pytest.mark.requirement("UI-15")
 def test_all_nine_tokens_have_their_own_colour_and_shape(tokens: dict[str, Any]):
     colours = tokens["colours"]
     assert len(colours) == 9
@@ -75,6 +76,7 @@ def test_every_state_has_a_token_and_words_in_both_languages(tokens: dict[str, A
         assert not facet["label"]["en"].endswith(".label")
 
 
+@pytest.mark.requirement("UI-12")
 def test_text_on_each_token_can_be_read(tokens: dict[str, Any]):
     for colour in tokens["colours"]:
         assert contrast(colour["fg"], colour["bg"]) >= 4.5, colour["token"]
@@ -82,6 +84,7 @@ def test_text_on_each_token_can_be_read(tokens: dict[str, Any]):
         assert contrast(high["fg"], high["bg"]) >= 7, colour["token"]
 
 
+@pytest.mark.requirement("UI-12")
 @pytest.mark.parametrize("eye", EYES)
 @pytest.mark.parametrize("theme", ["usual", "high_contrast"])
 def test_states_that_look_alike_differ_by_icon_and_word(tokens: dict[str, Any], eye: str, theme: str):

@@ -143,6 +143,7 @@ IN_ANOTHER_FILE: dict[str, str] = {
     "_audit_values": "the canonical form of a value is a subject of its own",
     "_retention_months": "what the log says of its months is a subject of its own",
     "_graph_names_refusal": "which names are accepted is a subject of its own",
+    "_graph_milestones_refusal": "which milestones are accepted is a subject of its own",
     "_graph_times_problem": "which times are accepted is a subject of its own",
     "_conditionals_decide": _KIND,
     "_conditionals_hold": _KIND,

@@ -72,5 +72,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
     yield opened
+    # Its stream takes one of the few connections that a browser opens to a server.
+    opened.close()
     wanted = getattr(opened, "expected_complaint", None)
     assert [text for text in complaints if wanted is None or wanted not in text] == []

@@ -133,3 +133,26 @@ def test_a_dropped_connection_is_told_and_made_good(
         heard = page.evaluate("window.heard")
         assert len(heard) == len(set(heard))
     page.context.close()
+
+
+@pytest.mark.requirement("UI-09")
+def test_a_tab_that_nobody_sees_has_no_connection_and_misses_nothing(
+    browser: Browser, dsn: str, serve: Serve, engine: Engine, run: int
+):
+    """A browser opens six connections to a server for all its tabs; the seventh tab would wait for ever."""
+    look = """state => {
+      Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    worker = engine.worker()
+    with serve() as client:
+        page = opened(browser, dsn, str(client.base_url).rstrip("/"), run)
+        page.evaluate(look, "hidden")
+        expect(page.get_by_role("main").get_by_text("Not live", exact=True)).to_be_visible()
+        complete_next(engine, worker)
+        complete_next(engine, worker)
+        page.evaluate(look, "visible")
+        expect(card(page, "s2")).to_contain_text("Completed")
+        heard = page.evaluate("window.heard")
+        assert len(heard) == len(set(heard))
+    page.context.close()

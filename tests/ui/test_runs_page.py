@@ -211,6 +211,40 @@ def test_runs_are_paused_together(opened: Callable[[str], Page], runs: list[int]
     assert [state for (state,) in states] == ["paused", "paused", "in_progress"]
 
 
+def test_all_runs_of_a_filter_are_acted_on_in_parts_and_the_bound_is_told(
+    opened: Callable[[str], Page], engine: Engine
+):
+    """More than one page and more than one preview: rows that nobody looked at are read first."""
+    engine.publish("order.process", human("sign-off", role="office"))
+    for count in (1000, 1000, 50):
+        engine.db.execute(
+            "select count(*) from fn_run_start(1, 'order.process', array_fill('{}'::jsonb, array[%s]),"
+            " p_actor => 'test')",
+            (count,),
+        )
+    page = opened("/runs")
+    expect(page.locator(".field .line").first).to_be_visible()
+    page.keyboard.press("x")
+    bar = page.get_by_role("region", name="1 selected")
+    bar.get_by_role("button", name="The first 2,000 of this filter").click()
+    bar = page.get_by_role("region", name="2000 selected")
+    expect(bar).to_contain_text("At most 2,000 at once")
+    page.goto("/runs?started_after=2020-01-01T00:00:00Z")
+    expect(page.locator(".field .line").first).to_be_visible()
+    # From the first to the 301st, most of which were never in view.
+    page.keyboard.press("x")
+    for _ in range(300):
+        page.keyboard.press("j")
+    page.keyboard.press("Shift+X")
+    bar = page.get_by_role("region", name="301 selected")
+    bar.get_by_role("button", name="Pause…").click()
+    reach = page.get_by_role("dialog").get_by_role("region")
+    expect(reach.locator("dd").first).to_have_text("301")
+    page.get_by_role("dialog").get_by_role("button", name="Pause…").click()
+    expect(page.get_by_text("Done for 301 of 301 runs.")).to_be_visible()
+    assert engine.one("select count(*) from workflow_run where state_code = 'paused'") == 301
+
+
 def test_a_cancel_needs_a_reason(opened: Callable[[str], Page], runs: list[int]):
     page = opened("/runs?key=A-1")
     page.locator(".field").get_by_role("checkbox").check()

@@ -53,7 +53,7 @@ async def layout_by_hash(
         raise NotFound(
             "no layout has this hash", hint="ask for the layout of the version", field="path.layout_hash"
         )
-    return JSONResponse({"hash": layout_hash, **found}, headers=FOR_EVER)
+    return JSONResponse({"hash": layout_hash, **found, "content_labels": {}}, headers=FOR_EVER)
 
 
 @router.read(

@@ -33,7 +33,10 @@ ORDER = sw.Workflow(
         sw.Operation("check_order", title="Check the order"),
         sw.Parallel(
             sw.Operation(
-                "charge", title="Charge", retry=sw.Retry(max_attempts=6, delays=["20s", "40s", "80s"])
+                "charge",
+                title="Charge",
+                retry=sw.Retry(max_attempts=6, delays=["20s", "40s", "80s"]),
+                milestone="Paid",
             ),
             sw.Operation("reserve", title="Reserve stock"),
         ),
@@ -43,6 +46,7 @@ ORDER = sw.Workflow(
             id="boxes",
             title="Pack boxes",
             max_concurrency=4,
+            milestone="Packed",
         ),
         sw.Conditional(
             "$.input.amount > 900",
@@ -52,7 +56,9 @@ ORDER = sw.Workflow(
         sw.SubWorkflow(
             "order.invoice", id="invoice", title="Invoice", inputs={"order_id": "$.input.order_id"}
         ),
-        sw.Wait("carrier.picked_up", id="pick-up", title="Carrier picks up", timeout="2d"),
+        sw.Wait(
+            "carrier.picked_up", id="pick-up", title="Carrier picks up", timeout="2d", milestone="On its way"
+        ),
         sw.Operation("close_order", title="Close"),
     ),
     title="Order process",

@@ -102,9 +102,17 @@ def turnaround() -> sw.Workflow[Any]:
     return sw.Workflow(
         "plant.turnaround",
         sw.Sequential(
-            sw.Human("begin", role="planning", title="Release the unit", deadline="1d"),
+            sw.Human(
+                "begin", role="planning", title="Release the unit", deadline="1d", milestone="Unit released"
+            ),
             sw.Parallel(*disciplines),
-            sw.Human("end", role="planning", title="Hand over to production", deadline="1d"),
+            sw.Human(
+                "end",
+                role="planning",
+                title="Hand over to production",
+                deadline="1d",
+                milestone="In production",
+            ),
         ),
         title="Turnaround U-300",
         workflow_class="maintenance",

@@ -39,6 +39,7 @@ TRIAGE = sw.Workflow(
         sw.Operation(
             "classify",
             title="Classify",
+            milestone="Cause known",
             inputs={
                 "service": "$.input.service",
                 "severity": "$.input.severity",
@@ -58,7 +59,13 @@ TRIAGE = sw.Workflow(
             ),
             id="restart-needed",
         ),
-        sw.Human("verify", title="Verify with customers", role="support", deadline="6h"),
+        sw.Human(
+            "verify",
+            title="Verify with customers",
+            role="support",
+            deadline="6h",
+            milestone="Service restored",
+        ),
         sw.Human(
             "close",
             title="Close and learn",

@@ -56,9 +56,19 @@ function reconnect(): void {
   planned = window.setTimeout(connect, 0);
 }
 
+/**
+ * A browser opens few connections to one server (six over HTTP/1.1), for all its tabs together: the seventh tab would wait for ever.
+ * So a tab that nobody sees has none; when it is seen again it goes on after its last position.
+ */
+document.addEventListener("visibilitychange", reconnect);
+
 export function connect(): void {
   source?.close();
   source = null;
+  if (document.visibilityState === "hidden" && position !== null) {
+    liveState.value = "off";
+    return;
+  }
   const topics = [...listeners.keys()].slice(0, topicsMax);
   if (topics.length === 0) {
     liveState.value = "off";

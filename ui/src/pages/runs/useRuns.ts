@@ -101,6 +101,19 @@ export function useRuns(filter: () => RunFilter) {
     }
   }
 
+  /** The numbers of the runs in these places; those that nobody has read yet are read. */
+  async function idsOf(first: number, last: number): Promise<string[]> {
+    const asked = JSON.stringify(filter());
+    for (const page of pagesIn(first, last)) {
+      if (pages.has(page)) continue;
+      const found = await readRuns(filter(), cursors[page] ?? null);
+      if (asked !== JSON.stringify(filter())) return [];
+      pages.add(page);
+      put(page, found.items);
+    }
+    return rows.value.slice(first, last).flatMap((row) => (row ? [row.run_id] : []));
+  }
+
   function onChanges(changes: Changes): void {
     const touched = new Set<string>();
     rows.value.forEach((row, at) => {
@@ -145,5 +158,5 @@ export function useRuns(filter: () => RunFilter) {
     for (const stop of stops.values()) stop();
   });
 
-  return { rows, isRead, isAtLeast, newer, problem, fresh, read, need, watchRuns };
+  return { rows, isRead, isAtLeast, newer, problem, fresh, read, need, idsOf, watchRuns };
 }

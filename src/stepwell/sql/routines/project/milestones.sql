@@ -69,17 +69,3 @@ begin
     return coalesce(v_found, '[]');
 end
 $$;
-
--- The same in the past: what was reached until then; nothing is expected there.
-create or replace function stepwell._milestones_then(p_tenant_id int, p_version_id int, p_nos int[], p_states text[], p_since timestamptz[])
-returns json
-language sql stable
-set search_path = stepwell, pg_temp
-as $$
-    select coalesce(json_agg(json_build_object('no', d.step_no, 'name', d.config ->> 'milestone',
-        'state', case x.state when 'completed' then 'reached' when 'skipped' then 'skipped' else 'expected' end,
-        'reached_at', case x.state when 'completed' then x.since_at end, 'expected_at', null) order by d.step_no), '[]')
-    from unnest(p_nos, p_states, p_since) as x (no, state, since_at)
-    inner join stepwell.workflow_step_def as d
-        on d.tenant_id = p_tenant_id and d.version_id = p_version_id and x.no = d.step_no and d.config ? 'milestone'
-$$;

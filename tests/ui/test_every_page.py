@@ -1,0 +1,92 @@
+"""Every page of the console in every theme, with all rules of axe, in English and in Vietnamese.
+
+One server and one page; a theme is set on the page, not loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.support.databases import Databases
+from tests.tidy.sources import read
+from tests.ui.looks import THEMES, clean
+from tests.ui.signing import sign_in
+from tests.ui.world import World, world
+
+ROUTE = re.compile(r'path: "([^"]+)"')
+# Route → what is opened there, and what is visible when it is ready. Several pages have several views.
+PAGES: dict[str, list[tuple[str, str]]] = {
+    "/governance/problems": [("/governance/problems", "main .card, main .empty")],
+    "/inbox": [("/inbox", "main .card")],
+    "/runs": [("/runs", ".field .line"), ("/runs?state=cancelled", ".empty")],
+    "/runs/:id(\\\\d{1,15})": [
+        ("/runs/{run}", ".node"),
+        ("/runs/{run}?step=1&open=receipts", "aside section, aside details"),
+        ("/runs/{run}?tab=list", ".row"),
+        ("/runs/{run}?tab=timeline", ".row"),
+    ],
+    "/workflows": [("/workflows", "tbody tr")],
+    "/workflows/:id": [("/workflows/order.flow?compare=1", "[data-change]")],
+    "/approvals": [("/approvals", "tbody tr")],
+    "/approvals/:id(\\\\d+)": [("/approvals/{approval}", "main form")],
+    "/evidence": [("/evidence", "main input")],
+    "/sign-in": [("/sign-in", "form")],
+    "/": [("/", "main .card")],
+    "/settings": [("/settings", "main .card")],
+    "/settings/people": [("/settings/people", "main .card")],
+    "/settings/people/:name": [("/settings/people/mai", "main .card")],
+    "/settings/tokens": [("/settings/tokens", "main .card, main .empty")],
+    "/settings/sessions": [("/settings/sessions", "main .card")],
+    "/:rest(.*)*": [("/nowhere", "h1")],
+}
+# A folder for pictures of all pages, for people who want to look at them.
+PICTURES = os.environ.get("PICTURES_FOLDER")
+_THEME = "theme => { document.documentElement.dataset.theme = theme; }"
+
+
+@pytest.fixture(scope="module")
+def place(databases: Databases, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world(databases, template, Path(tmp_path_factory.mktemp("data"))) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=["en-GB", "vi-VN"])
+def context(request: pytest.FixtureRequest, browser: Browser, place: World) -> Iterator[BrowserContext]:
+    made = browser.new_context(
+        base_url=place.base_url, locale=request.param, viewport={"width": 1440, "height": 900}
+    )
+    sign_in(made, place.dsn, place.base_url, "ben", "admin", "office")
+    yield made
+    made.close()
+
+
+def picture(page: Page, path: str, look: str) -> None:
+    if PICTURES:
+        language = page.evaluate("document.documentElement.lang")
+        name = re.sub(r"\W+", "-", path).strip("-") or "health"
+        page.screenshot(path=Path(PICTURES) / f"page-{name}-{look}-{language}.png")
+
+
+def test_every_route_is_listed():
+    assert set(ROUTE.findall(read(Path("ui/src/router.ts")))) == set(PAGES)
+
+
+@pytest.mark.parametrize("route", PAGES)
+def test_axe_finds_nothing_with_any_rule_in_any_theme(page: Page, place: World, route: str):
+    for path, ready in PAGES[route]:
+        page.goto(path.format(run=place.run, approval=place.approval))
+        expect(page.locator(ready).first).to_be_visible()
+        for theme in THEMES:
+            page.evaluate(_THEME, theme)
+            clean(page)
+            picture(page, path, theme)
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off"
+        picture(page, path, "phone")
+        page.set_viewport_size({"width": 1440, "height": 900})
