@@ -136,7 +136,7 @@ def test_a_blocked_step_is_red_only_if_the_server_says_so(page: Page, place: Wor
         expect(card).to_contain_text("Blocked")
         said = place.engine.one("select fn_step_blocked_severity(%s)", (unit,))
         expect(card).to_have_attribute("data-tl", said.replace("_", "-"))
-        place.engine.db.execute("select fn_step_block_escalate(1, %s, 'mai', 'nobody answers')", (unit,))
+        place.engine.db.execute("select fn_step_block_escalate(1, %s, 'ben', 'nobody answers')", (unit,))
         page.reload()
         assert place.engine.one("select fn_step_blocked_severity(%s)", (unit,)) == "red"
         expect(card).to_have_attribute("data-tl", "red")
