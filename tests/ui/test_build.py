@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 import hatch_build
+from stepwell.api.ui import UI_DIST
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "ui" / "package-lock.json"
@@ -68,3 +71,12 @@ def test_the_lock_file_has_the_packages_of_other_platforms():
     for platform in ("darwin-arm64", "darwin-x64", "linux-arm64-gnu", "linux-x64-gnu", "win32-x64-msvc"):
         assert f"node_modules/@rolldown/binding-{platform}" in places
         assert f"node_modules/lightningcss-{platform}" in places
+
+
+def test_what_the_page_of_a_run_loads_first_has_at_most_200_kilobytes():
+    page = (UI_DIST / "index.html").read_text()
+    first = {UI_DIST / name for name in re.findall(r'(?:src|href)="/([^"]+)"', page)}
+    run = set((UI_DIST / "assets").glob("RunPage-*"))
+    assert {path.suffix for path in run} == {".js", ".css"}
+    assert any(path.name.startswith("index-") for path in first)
+    assert sum(len(gzip.compress(path.read_bytes())) for path in first | run) <= 200_000

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.support.databases import Databases
 from tests.tidy.sources import files, read
-from tests.ui.looks import THEMES, clean
+from tests.ui.looks import ALL_RULES, CONTRAST, THEMES, clean
 from tests.ui.signing import sign_in
 from tests.ui.world import World, world
 
@@ -169,7 +169,7 @@ def test_a_dialog_opens_is_accessible_and_escape_sends_nothing(page: Page, place
     assert dialog.get_attribute("aria-labelledby") or dialog.get_attribute("aria-label")
     for theme in THEMES:
         page.evaluate(_THEME, theme)
-        clean(page)
+        clean(page, ALL_RULES if theme == THEMES[0] else CONTRAST)
         if PICTURES:
             page.screenshot(path=Path(PICTURES) / f"{name}-{theme}.png")
     page.set_viewport_size({"width": 390, "height": 844})

@@ -1,6 +1,6 @@
-"""Every page of the console in every theme, with all rules of axe, in English and in Vietnamese.
+"""Every page of the console in every theme with all rules of axe, and once more in Vietnamese.
 
-One server and one page; a theme is set on the page, not loaded.
+One server for all; a theme is set on the page, not loaded.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def test_axe_finds_nothing_with_any_rule_in_any_theme(page: Page, place: World, 
     for path, ready in PAGES[route]:
         page.goto(path.format(run=place.run, approval=place.approval))
         expect(page.locator(ready).first).to_be_visible()
-        for theme in THEMES:
+        # Themes differ in colours, languages in words: no rule depends on both.
+        is_english = page.evaluate("document.documentElement.lang") == "en"
+        for theme in THEMES if is_english else THEMES[:1]:
             page.evaluate(_THEME, theme)
             clean(page)
             picture(page, path, theme)
