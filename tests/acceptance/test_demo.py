@@ -73,10 +73,10 @@ def test_its_people_sign_in_with_the_passwords_that_are_shown_once(demo: tuple[R
 
 def test_work_goes_on_while_somebody_watches(demo: tuple[Running, httpx.Client]):
     _, client = demo
-    newest = client.get("/api/v1/events?limit=1").json()["items"][0]["event_id"]
+    before = client.get("/api/v1/runs?limit=100").json()
     until(
-        lambda: client.get("/api/v1/events?limit=1").json()["items"][0]["event_id"] != newest,
-        what="an event of the demo",
+        lambda: client.get("/api/v1/runs?limit=100").json() != before,
+        what="a run of the demo that starts, goes on or ends",
     )
 
 

@@ -166,14 +166,15 @@ def test_the_log_is_read_page_by_page(api: httpx.Client, engine: Engine):
     seen: list[str] = []
     cursor = None
     while True:
-        page = got(api, "/events", limit=5, **({} if cursor is None else {"cursor": cursor}))
+        page = got(api, "/events", run=run_id, limit=5, **({} if cursor is None else {"cursor": cursor}))
         seen += [event["event_id"] for event in page["items"]]
         cursor = page["next"]
         if cursor is None:
             break
-    assert len(seen) == len(set(seen)) == engine.one("select count(*) from event_log where tenant_id = 1")
-    ended = got(api, "/events", type=["workflow_run.completed", "run.completed"])["items"]
-    assert all(event["run_id"] == str(run_id) for event in ended)
+    written = engine.one("select count(*) from event_log where tenant_id = 1 and run_id = %s", (run_id,))
+    assert len(seen) == len(set(seen)) == written
+    (ended,) = got(api, "/events", run=run_id, type=["workflow.completed", "workflow.failed"])["items"]
+    assert ended["run_id"] == str(run_id)
 
 
 def test_the_bundle_of_a_run_is_asked_for_when_it_has_ended(api: httpx.Client, engine: Engine):

@@ -108,6 +108,7 @@ MAY_CALL: dict[str, set[str]] = {
         "guard",
         "keep",
         "label",
+        "log",
         "people",
         "publish",
         "rollup",

@@ -11,7 +11,7 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 from typing_extensions import TypedDict  # that of Python 3.11 is not enough for pydantic
 
-from stepwell.api.caller import BoundCaller, Caller, Number
+from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
 from stepwell.errors import NotFound
@@ -121,7 +121,7 @@ class Request(BaseModel):
         description="`approval.action` of the call that requires it",
         examples=["reopen"],
     )
-    unit_id: int = Field(ge=1, lt=2**63, description="number of the step; of a run times 1048576")
+    unit_id: int = Field(ge=1, lt=NUMBER_LIMIT, description="number of the step; of a run times 1048576")
     reason: str | None = Field(default=None, max_length=2000, examples=["the wrong invoice was attached"])
     quorum: int = Field(default=1, ge=1, le=2, description="how many must approve")
     tier: int = Field(default=1, ge=1, le=3, description="1 low, 2 medium, 3 high")
@@ -141,7 +141,7 @@ async def list_approvals(
     caller: Caller,
     state: Annotated[State | None, Query(description="only those in this state")] = None,
     unit: Annotated[
-        int | None, Query(ge=1, lt=2**63, description="only those about this step or job")
+        int | None, Query(ge=1, lt=NUMBER_LIMIT, description="only those about this step or job")
     ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
 from stepwell.api.caller import Caller, Number
 from stepwell.api.calls import calls_of
-from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
+from stepwell.api.pages import Cursor, Limit, Page, moment, page_of, seek
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Id, Shown
 from stepwell.store.calls import problems as calls
@@ -44,8 +44,80 @@ class GovernanceProblemView(Shown):
     remedy_vi: str
 
 
+class GovernanceCount(Shown):
+    """A category of what is wrong."""
+
+    category_code: str = Field(examples=["overdue_step"])
+    severity: str = Field(description="yellow or red")
+    subject_count: int = Field(description="0: nothing is wrong")
+    oldest_at: datetime | None
+    label_en: str
+    label_vi: str
+    remedy_en: str
+    remedy_vi: str
+
+
+class GovernanceSubject(Shown):
+    """Something that is wrong now. Its events: /events with its trace, unit or run."""
+
+    subject_key: str = Field(description="one for each subject of a category")
+    subject: str = Field(description="a step, a worker, a type of events, a reader, a content")
+    since_at: datetime
+    run_id: Id | None
+    unit_id: Id | None
+    trace_id: str | None
+    reason: str
+
+
+class DeadLetterCount(Shown):
+    """Dead letters of one class of failure."""
+
+    failure_class: str = Field(examples=["timeout"])
+    open_count: int = Field(description="that nobody settled")
+    window_count: int = Field(description="that died in the last governance.window_hours")
+    oldest_at: datetime | None
+    newest_at: datetime
+
+
 class Closing(BaseModel):
     reason: str = Field(min_length=1, max_length=2000)
+
+
+@router.read("/governance", summary="What is wrong now, by category", problems=())
+async def list_governance(caller: Caller) -> list[GovernanceCount]:
+    found = await caller.perform(calls.counts(caller.tenant_id))
+    return [GovernanceCount.model_validate(one) for one in found]
+
+
+@router.read("/governance/dead-letters", summary="Dead letters by class of failure", problems=())
+async def count_dead_letters(caller: Caller) -> list[DeadLetterCount]:
+    found = await caller.perform(calls.dead_letter_counts(caller.tenant_id))
+    return [DeadLetterCount.model_validate(one) for one in found]
+
+
+@router.read("/governance/categories/{category}", summary="What a category counts, the newest first")
+async def list_subjects(
+    category: Annotated[str, Path(min_length=1, max_length=100)],
+    caller: Caller,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[GovernanceSubject]:
+    after = seek(cursor, "governance", str, str)
+    found = await caller.perform(
+        calls.subjects(
+            caller.tenant_id,
+            category,
+            limit=limit + 1,
+            before=None if after is None else (moment(after[0]), after[1]),
+        )
+    )
+    return page_of(
+        found,
+        limit,
+        GovernanceSubject.model_validate,
+        lambda one: [one.since_at.isoformat(), one.subject_key],
+        "governance",
+    )
 
 
 @router.read("/problems", summary="Problems, the newest first", problems=())

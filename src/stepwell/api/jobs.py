@@ -9,10 +9,10 @@ from fastapi import Query
 from pydantic import AwareDatetime, BaseModel, Field
 
 from stepwell.api.caller import BoundCaller, Caller, Number
-from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
+from stepwell.api.pages import Cursor, Limit, Page, moment, page_of, seek
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Changed, Id, Shown
-from stepwell.errors import InvalidInput, NotFound
+from stepwell.errors import NotFound
 from stepwell.store.calls import jobs as calls
 from stepwell.store.calls import views
 from stepwell.unit_numbers import short
@@ -182,7 +182,7 @@ async def list_dead_letters(
         views.dead_letters(
             caller.tenant_id,
             with_resolved=resolved,
-            before=None if seen is None else (_moment(seen[0]), seen[1]),
+            before=None if seen is None else (moment(seen[0]), seen[1]),
             limit=limit + 1,
         )
     )
@@ -201,16 +201,6 @@ async def show_dead_letter(job_id: Number, caller: Caller) -> DeadLetterView:
     if found is None:
         raise NotFound(f"{short(job_id)} has no dead letter", field="job_id")
     return DeadLetterView.model_validate(found)
-
-
-def _moment(text: str) -> datetime:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise InvalidInput("the cursor does not belong to this list", field="query.cursor")
-    return found
 
 
 async def _job(caller: BoundCaller, job_id: int) -> views.Job:

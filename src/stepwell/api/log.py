@@ -1,6 +1,7 @@
-"""The log of a tenant, and who sealed it: receives filters, returns events from the newest to the oldest.
+"""The log of a tenant: receives a trace, a run or another filter, returns events, the newest first.
 
-There is no raw stream: a page is filtered, and the way from an event to more of them is its run.
+There is no raw stream: a call without a filter is refused, and the way from an event to more of them is its
+trace.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import AwareDatetime, Field
 
-from stepwell.api.caller import Caller
+from stepwell.api.caller import NUMBER_LIMIT, Caller
 from stepwell.api.pages import Cursor, Limit, Page, seek
 from stepwell.api.pages import cursor as cursor_of
 from stepwell.api.resource import Resource
@@ -35,11 +36,20 @@ class LogEventView(Shown):
     actor: str | None
     audit_ref: str | None
     payload: Any
+    workflow: str | None
+    step_id: str | None
+    trace_id: str | None
+    correlation_id: str | None
 
 
-@router.read("/events", summary="Events, the newest first", problems=())
+@router.read("/events", summary="Events of a trace, a run, a unit or an actor, the newest first", problems=())
 async def list_events(
     caller: Caller,
+    trace: Annotated[
+        str | None, Query(pattern=r"^[0-9a-f]{32}$", description="events of its runs and jobs, and its own")
+    ] = None,
+    run: Annotated[int | None, Query(ge=1, lt=NUMBER_LIMIT >> 20)] = None,
+    unit: Annotated[int | None, Query(ge=1, lt=NUMBER_LIMIT)] = None,
     type: Annotated[
         list[Annotated[str, Field(max_length=200)]] | None,
         Query(max_length=50, description="types of events"),
@@ -50,11 +60,17 @@ async def list_events(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[LogEventView]:
-    """A page may be short, or empty, and have a next page: a search reads so many events at most."""
+    """One of trace, run, unit, actor or types that not every step writes is required.
+
+    A page may be short, or empty, and have a next page: a search reads so many events at most.
+    """
     before = seek(cursor, "events", int, int)
     found = await caller.perform(
-        events.recent_events(
+        events.find_events(
             caller.tenant_id,
+            trace=trace,
+            run_id=run,
+            unit_id=unit,
             types=type,
             actor=actor,
             from_at=from_at,

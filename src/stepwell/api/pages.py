@@ -9,6 +9,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Query
@@ -76,9 +77,25 @@ def seek(text: str | None, name: str, *kinds: type) -> tuple[Any, ...] | None:
         and all("\x00" not in one and one.isprintable() for one in found[1:] if isinstance(one, str))
     )
     if not is_right:
-        raise InvalidInput(
-            "the cursor does not belong to this list",
-            hint="give `next` of the page before, with the same filters and order",
-            field="query.cursor",
-        )
+        raise _foreign()
     return tuple(found[1:])
+
+
+def moment(text: str) -> datetime:
+    """The time in a cursor."""
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is not None:
+            # PostgreSQL knows fewer offsets than Python.
+            return found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise _foreign()
+
+
+def _foreign() -> InvalidInput:
+    return InvalidInput(
+        "the cursor does not belong to this list",
+        hint="give `next` of the page before, with the same filters and order",
+        field="query.cursor",
+    )

@@ -136,6 +136,13 @@ class Milestone(Shape):
     state: Literal["reached", "expected", "skipped", "missed"]
     reached_at: datetime | None
     expected_at: datetime | None = Field(description="null with fewer than three past runs, and in the past")
+class ExpectedSteps(Shape):
+    """When open steps are expected to begin and to end, by past runs of the same version; columns."""
+
+    past_runs: int
+    no: list[int]
+    from_: list[int] = Field(alias="from", description="milliseconds after the start of the run")
+    to: list[int]
 
 
 class PastPoint(Shape):
@@ -157,6 +164,9 @@ class Snapshot(StepsPart):
     critical_path: list[int]
     expected_end: ExpectedEnd | None
     milestones: list[Milestone] = Field(default_factory=list)
+    expected_steps: ExpectedSteps | None = Field(
+        default=None, description="null without three past runs, when the run has ended, and in the past"
+    )
     why: Why | None
     actions: list[ActionView] = Field(default_factory=list, description="what the caller may do with the run")
 

@@ -13,7 +13,7 @@ from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from stepwell.api.caller import BoundCaller, Caller, Number, RunNumber
+from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number, RunNumber
 from stepwell.api.pages import Cursor, Limit, Page, next_of, page_of, seek
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Id, Shown, as_json
@@ -213,7 +213,9 @@ def _filter(
     colour: Annotated[Colour | None, Query(description="colour of the roll-up")] = None,
     key: Annotated[str | None, Query(max_length=500, description="the key of the start")] = None,
     source: Annotated[str | None, Query(max_length=200, description="the source of the key")] = None,
-    parent: Annotated[int | None, Query(ge=1, lt=2**63, description="sub-workflows of this run")] = None,
+    parent: Annotated[
+        int | None, Query(ge=1, lt=NUMBER_LIMIT >> 20, description="sub-workflows of this run")
+    ] = None,
     started_after: Annotated[datetime | None, Query(description="a time with a zone")] = None,
     started_before: Annotated[datetime | None, Query(description="a time with a zone")] = None,
     label: Annotated[

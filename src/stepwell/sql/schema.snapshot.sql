@@ -2722,6 +2722,9 @@ CREATE INDEX events_by_actor ON ONLY stepwell.event_log USING btree (tenant_id, 
 -- index: stepwell.events_by_run
 CREATE INDEX events_by_run ON ONLY stepwell.event_log USING btree (tenant_id, run_id, event_id);
 
+-- index: stepwell.events_by_trace
+CREATE INDEX events_by_trace ON ONLY stepwell.event_log USING btree (tenant_id, trace_id, event_id) WHERE (trace_id IS NOT NULL);
+
 -- index: stepwell.events_by_type
 CREATE INDEX events_by_type ON ONLY stepwell.event_log USING btree (tenant_id, event_type, tx, event_id) WHERE (event_type <> ALL (ARRAY['step.ready'::text, 'step.started'::text, 'step.completed'::text, 'task.ready'::text, 'task.started'::text, 'task.completed'::text, 'job.enqueued'::text, 'job.ready'::text, 'job.started'::text, 'job.completed'::text, 'workflow.started'::text, 'workflow.completed'::text, 'checkpoint.saved'::text, 'event.emitted'::text]));
 
@@ -2742,6 +2745,9 @@ CREATE UNIQUE INDEX job_key_is_unique ON stepwell.job_detail USING btree (tenant
 
 -- index: stepwell.job_ready_put_by_idx
 CREATE INDEX job_ready_put_by_idx ON stepwell.job_ready USING btree (put_by);
+
+-- index: stepwell.jobs_by_trace
+CREATE INDEX jobs_by_trace ON stepwell.job_detail USING btree (tenant_id, trace_id) WHERE (trace_id IS NOT NULL);
 
 -- index: stepwell.last_steps
 CREATE INDEX last_steps ON stepwell.workflow_step_def USING btree (tenant_id, version_id, step_no) WHERE is_last;
@@ -2776,6 +2782,9 @@ CREATE INDEX receipts_by_unit ON stepwell.action_receipt USING btree (tenant_id,
 -- index: stepwell.receipts_not_settled
 CREATE INDEX receipts_not_settled ON stepwell.action_receipt USING btree (tenant_id, receipt_id) WHERE (settled_at IS NULL);
 
+-- index: stepwell.rejects_by_time
+CREATE INDEX rejects_by_time ON stepwell.event_validation_audit USING btree (tenant_id, rejected_at);
+
 -- index: stepwell.relations_by_successor
 CREATE INDEX relations_by_successor ON stepwell.workflow_step_relations USING btree (to_no, tenant_id, version_id, from_no);
 
@@ -2796,6 +2805,9 @@ CREATE INDEX runs_by_end ON stepwell.run_detail USING btree (finished_at) WHERE 
 
 -- index: stepwell.runs_by_label
 CREATE INDEX runs_by_label ON stepwell.run_label USING btree (tenant_id, label_key, label_value, run_id);
+
+-- index: stepwell.runs_by_trace
+CREATE INDEX runs_by_trace ON stepwell.run_detail USING btree (tenant_id, trace_id) WHERE (trace_id IS NOT NULL);
 
 -- index: stepwell.runs_by_workflow
 CREATE INDEX runs_by_workflow ON stepwell.run_detail USING btree (workflow_id, tenant_id, run_id);
@@ -2854,6 +2866,9 @@ CREATE INDEX units_by_parent ON stepwell.work_unit USING btree (tenant_id, paren
 -- index: stepwell.units_by_pic
 CREATE INDEX units_by_pic ON stepwell.work_unit USING btree (tenant_id, pic_id) WHERE (pic_id IS NOT NULL);
 
+-- index: stepwell.units_overdue
+CREATE INDEX units_overdue ON stepwell.work_unit USING btree (tenant_id, overdue_first_at) WHERE (overdue_first_at IS NOT NULL);
+
 -- index: stepwell.view_names_are_unique
 CREATE UNIQUE INDEX view_names_are_unique ON stepwell.saved_view USING btree (tenant_id, owner_id, page, name_key);
 
@@ -2862,6 +2877,9 @@ CREATE INDEX views_shared ON stepwell.saved_view USING btree (tenant_id, page) W
 
 -- index: stepwell.waits_by_event
 CREATE INDEX waits_by_event ON stepwell.event_wait USING btree (tenant_id, run_id, event_type, unit_id);
+
+-- index: stepwell.warnings_by_time
+CREATE INDEX warnings_by_time ON stepwell.iu_lifecycle_log USING btree (tenant_id, written_at) WHERE ((severity = 'warning'::text) OR axis_inconsistency);
 
 -- trigger: stepwell.audit_block.audit_block_is_final
 CREATE TRIGGER audit_block_is_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.audit_block FOR EACH STATEMENT EXECUTE FUNCTION stepwell._audit_block_refuse();
@@ -4265,6 +4283,156 @@ create view stepwell.vw_audit_event_timeline (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.vw_governance_counts
+create view stepwell.vw_governance_counts (
+    tenant_id integer,
+    category_code text,
+    severity text,
+    subject_count bigint,
+    oldest_at timestamp with time zone,
+    label_en text,
+    label_vi text,
+    remedy_en text,
+    remedy_vi text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.vw_governance_dead_letters
+create view stepwell.vw_governance_dead_letters (
+    tenant_id integer,
+    category_code text,
+    subject_key text,
+    subject text,
+    since_at timestamp with time zone,
+    run_id bigint,
+    unit_id bigint,
+    trace_id text,
+    reason text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.vw_governance_dlq_count
+create view stepwell.vw_governance_dlq_count (
+    tenant_id integer,
+    failure_class text,
+    open_count bigint,
+    window_count bigint,
+    oldest_at timestamp with time zone,
+    newest_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.vw_governance_event_lag
+create view stepwell.vw_governance_event_lag (
+    tenant_id integer,
+    category_code text,
+    subject_key text,
+    subject text,
+    since_at timestamp with time zone,
+    run_id bigint,
+    unit_id bigint,
+    trace_id text,
+    reason text,
+    lag interval
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.vw_governance_integrity_warnings
+create view stepwell.vw_governance_integrity_warnings (
+    tenant_id integer,
+    category_code text,
+    subject_key text,
+    subject text,
+    since_at timestamp with time zone,
+    run_id bigint,
+    unit_id bigint,
+    trace_id text,
+    reason text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.vw_governance_overdue
+create view stepwell.vw_governance_overdue (
+    tenant_id integer,
+    category_code text,
+    subject_key text,
+    subject text,
+    since_at timestamp with time zone,
+    run_id bigint,
+    unit_id bigint,
+    trace_id text,
+    reason text,
+    state_code text,
+    deadline_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.vw_governance_problems
+create view stepwell.vw_governance_problems (
+    tenant_id integer,
+    category_code text,
+    subject_key text,
+    subject text,
+    since_at timestamp with time zone,
+    run_id bigint,
+    unit_id bigint,
+    trace_id text,
+    reason text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.vw_governance_schema_violations
+create view stepwell.vw_governance_schema_violations (
+    tenant_id integer,
+    category_code text,
+    subject_key text,
+    subject text,
+    since_at timestamp with time zone,
+    run_id bigint,
+    unit_id bigint,
+    trace_id text,
+    reason text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.vw_governance_silent_workers
+create view stepwell.vw_governance_silent_workers (
+    tenant_id integer,
+    category_code text,
+    subject_key text,
+    subject text,
+    since_at timestamp with time zone,
+    run_id bigint,
+    unit_id bigint,
+    trace_id text,
+    reason text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.vw_governance_subjects
+create view stepwell.vw_governance_subjects (
+    tenant_id integer,
+    category_code text,
+    subject_key text,
+    subject text,
+    since_at timestamp with time zone,
+    run_id bigint,
+    unit_id bigint,
+    trace_id text,
+    reason text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.workflow_instance
 create view stepwell.workflow_instance (
     tenant_id integer,
@@ -5001,6 +5169,11 @@ create function stepwell._gaps_refresh() returns boolean language plpgsql set se
 -- function: stepwell._gaps_renew()
 create function stepwell._gaps_renew() returns boolean language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._governance_since()
+create function stepwell._governance_since() returns timestamp with time zone language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._graph_cycle(p_graph jsonb)
 create function stepwell._graph_cycle(p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5707,6 +5880,11 @@ create function stepwell._rates_fire(p_now timestamp with time zone, p_limit int
 -- function: stepwell._rates_return(p_now timestamp with time zone, p_limit integer)
 create function stepwell._rates_return(p_now timestamp with time zone, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._reader_waits_since(p_tenant_id integer, p_last_tx xid8, p_last_event_id bigint)
+create function stepwell._reader_waits_since(p_tenant_id integer, p_last_tx xid8, p_last_event_id bigint) returns timestamp with time zone language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._reads_of(p_tenant_id integer, p_principal_id bigint, p_verbs text[])
 create function stepwell._reads_of(p_tenant_id integer, p_principal_id bigint, p_verbs text[]) returns integer language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5931,6 +6109,11 @@ create function stepwell._rollup_policy_apply() returns trigger language plpgsql
 
 -- function: stepwell._rollup_policy_problem()
 create function stepwell._rollup_policy_problem() returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._routine_event_types()
+create function stepwell._routine_event_types() returns text[] language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6867,6 +7050,11 @@ create function stepwell.fn_events_after(p_tenant_id integer, p_after text, p_un
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell.fn_events_find(p_tenant_id integer, p_trace_id text, p_run_id bigint, p_unit_id bigint, p_types text[], p_actor text, p_from timestamp with time zone, p_until timestamp with time zone, p_before_tx bigint, p_before_event_id bigint, p_limit integer)
+create function stepwell.fn_events_find(p_tenant_id integer, p_trace_id text, p_run_id bigint, p_unit_id bigint, p_types text[], p_actor text, p_from timestamp with time zone, p_until timestamp with time zone, p_before_tx bigint, p_before_event_id bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, payload jsonb, workflow text, step_id text, trace_id text, correlation_id text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_after_tx bigint, p_after_event_id bigint, p_limit integer)
 create function stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_after_tx bigint, p_after_event_id bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, request_id integer, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, trace_id text, correlation_id text, payload jsonb) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6874,6 +7062,11 @@ create function stepwell.fn_events_read(p_tenant_id integer, p_reader text, p_af
 
 -- function: stepwell.fn_events_recent(p_tenant_id integer, p_types text[], p_actor text, p_from timestamp with time zone, p_until timestamp with time zone, p_before_tx bigint, p_before_event_id bigint, p_limit integer)
 create function stepwell.fn_events_recent(p_tenant_id integer, p_types text[], p_actor text, p_from timestamp with time zone, p_until timestamp with time zone, p_before_tx bigint, p_before_event_id bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, payload jsonb) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_events_trace(p_tenant_id integer, p_trace_id text, p_run_id bigint, p_unit_id bigint, p_types text[], p_actor text, p_from timestamp with time zone, p_until timestamp with time zone, p_before bigint, p_limit integer)
+create function stepwell.fn_events_trace(p_tenant_id integer, p_trace_id text, p_run_id bigint, p_unit_id bigint, p_types text[], p_actor text, p_from timestamp with time zone, p_until timestamp with time zone, p_before bigint, p_limit integer) returns TABLE(tx bigint, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, from_state text, to_state text, actor_class text, actor text, audit_ref text, payload jsonb, workflow text, step_id text, trace_id text, correlation_id text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6941,6 +7134,11 @@ create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, 
 -- function: stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
 create function stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_governance_read(p_tenant_id integer, p_category text, p_before_at timestamp with time zone, p_before_key text, p_limit integer)
+create function stepwell.fn_governance_read(p_tenant_id integer, p_category text, p_before_at timestamp with time zone, p_before_key text, p_limit integer) returns TABLE(subject_key text, subject text, since_at timestamp with time zone, run_id bigint, unit_id bigint, trace_id text, reason text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_health_read(p_late_seconds integer, p_limit integer)
 create function stepwell.fn_health_read(p_late_seconds integer, p_limit integer) returns TABLE(block_count bigint, unsealed_seconds double precision, anchor_error text, seal_interval_seconds integer, doubt_count bigint, late_bundle_count bigint, late_bundle_error text) language sql stable security definer set search_path=stepwell, pg_temp;
@@ -7226,6 +7424,11 @@ create function stepwell.fn_run_density(p_tenant_id integer, p_run_id bigint, p_
 
 -- function: stepwell.fn_run_expected_end(p_tenant_id integer, p_run_id bigint)
 create function stepwell.fn_run_expected_end(p_tenant_id integer, p_run_id bigint) returns json language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_run_expected_steps(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_run_expected_steps(p_tenant_id integer, p_run_id bigint) returns json language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from tests.sql.drive import Engine, human, operation, subworkflow
+from tests.support.clock import Clock
 
 
 def snapshot(engine: Engine, run_id: int) -> dict[str, Any]:
@@ -98,3 +99,43 @@ def test_a_run_that_does_not_exist_is_named(engine: Engine):
     with pytest.raises(psycopg.Error) as caught:
         snapshot(engine, 5)
     assert caught.value.sqlstate == "SW002"
+
+
+def test_steps_to_come_are_expected_as_past_runs_went(engine: Engine, clock: Clock):
+    engine.publish("w", operation("a"), operation("b"), operation("c"))
+    session = engine.worker(lease_seconds=36_000)
+
+    def step(work: float) -> None:
+        leases = engine.claim(session)
+        clock.advance(seconds=work)
+        engine.complete(session, *leases)
+
+    for work in (10, 20, 60):
+        engine.start("w")
+        for _ in "abc":
+            step(work)
+    run_id = engine.start("w")
+    found = snapshot(engine, run_id)["expected_steps"]
+    assert (found["past_runs"], found["no"]) == (3, [1, 2, 3])
+    for at, seconds in enumerate((0, 20, 40)):
+        assert found["from"][at] == pytest.approx(seconds * 1000, abs=3000)
+        assert found["to"][at] - found["from"][at] == pytest.approx(20_000, abs=3000)
+    # A step that takes longer than before is expected to end now, and those behind it are as late as it is.
+    leases = engine.claim(session)
+    clock.advance(seconds=50)
+    found = snapshot(engine, run_id)["expected_steps"]
+    assert found["from"] == [pytest.approx(seconds * 1000, abs=3000) for seconds in (0, 50, 70)]
+    assert found["to"] == [pytest.approx(seconds * 1000, abs=3000) for seconds in (50, 70, 90)]
+    engine.complete(session, *leases)
+    assert snapshot(engine, run_id)["expected_steps"]["no"] == [2, 3]
+    engine.drain(session)
+    assert snapshot(engine, run_id)["expected_steps"] is None
+
+
+def test_nothing_is_expected_of_steps_by_two_past_runs(engine: Engine):
+    engine.publish("w", operation("a"))
+    session = engine.worker()
+    for _ in range(2):
+        engine.start("w")
+        engine.drain(session)
+    assert snapshot(engine, engine.start("w"))["expected_steps"] is None

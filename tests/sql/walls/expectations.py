@@ -42,6 +42,7 @@ HARMLESS = {
     "_approval_is_asked": "whether an approval of the bound tenant asks the caller",
     "_step_is_own": "whether a step of the bound tenant is work of the caller",
     "_leased_count": "counts only for the bound tenant, 0 for every other",
+    "_reader_waits_since": "a time for readers of the bound tenant, null for every other",
     "bound_tenant": "the tenant of the caller",
     "bound_principal": "the principal of the caller",
     "payload_tenant": "the tenant of the caller",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from stepwell.store.connection.call import Call, Rows, page_size
 
 READ_LIMIT = 1_000
+E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,20 @@ class LogEvent:
     payload: Any
 
 
-class LogPage(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NamedEvent(LogEvent):
+    """The same with the names of its run and step, and with the trace that it belongs to."""
+
+    workflow: str | None
+    step_id: str | None
+    trace_id: str | None
+    correlation_id: str | None
+
+
+class LogPage(NamedTuple, Generic[E]):
     """Events from the newest to the oldest; `before` is the position for the next page, None at the end."""
 
-    events: list[LogEvent]
+    events: list[E]
     before: tuple[int, int] | None
 
 
@@ -92,14 +103,8 @@ def recent_events(
     until_at: datetime | None = None,
     before: tuple[int, int] | None = None,
     limit: int = 50,
-) -> Call[LogPage]:
+) -> Call[LogPage[LogEvent]]:
     """The newest events that match. A page may be short, or empty, and have a next page all the same."""
-
-    def decode(rows: Rows) -> LogPage:
-        found = [LogEvent(*row) for row in rows if row[5] is not None]
-        has_more = len(found) == limit or len(found) < len(rows)
-        return LogPage(found, (rows[-1][0], rows[-1][1]) if has_more else None)
-
     return Call(
         "select e.tx, e.event_id, e.at, e.run_id, e.unit_id, e.event_type, e.from_state, e.to_state,"
         " e.actor_class, e.actor, e.audit_ref, e.payload"
@@ -108,5 +113,37 @@ def recent_events(
             tenant, None if types is None else list(types), actor, from_at, until_at,
             *(before or (None, None)), page_size(limit),
         ),
-        decode,
+        lambda rows: _page(rows, limit, LogEvent),
     )  # fmt: skip
+
+
+def find_events(
+    tenant: int,
+    *,
+    trace: str | None,
+    run_id: int | None,
+    unit_id: int | None,
+    types: Sequence[str] | None,
+    actor: str | None,
+    from_at: datetime | None,
+    until_at: datetime | None,
+    before: tuple[int, int] | None,
+    limit: int,
+) -> Call[LogPage[NamedEvent]]:
+    """Events of a trace, a run or a unit, or those of an actor or of rare types; never all of them."""
+    return Call(
+        "select e.tx, e.event_id, e.at, e.run_id, e.unit_id, e.event_type, e.from_state, e.to_state,"
+        " e.actor_class, e.actor, e.audit_ref, e.payload, e.workflow, e.step_id, e.trace_id, e.correlation_id"
+        " from stepwell.fn_events_find(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) as e",
+        (
+            tenant, trace, run_id, unit_id, None if types is None else list(types), actor, from_at, until_at,
+            *(before or (None, None)), page_size(limit),
+        ),
+        lambda rows: _page(rows, limit, NamedEvent),
+    )  # fmt: skip
+
+
+def _page(rows: Rows, limit: int, kind: Callable[..., E]) -> LogPage[E]:
+    found = [kind(*row) for row in rows if row[5] is not None]
+    has_more = len(found) == limit or len(found) < len(rows)
+    return LogPage(found, (rows[-1][0], rows[-1][1]) if has_more else None)

@@ -35,6 +35,44 @@ class Problem:
     remedy_vi: str
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A category of what is wrong: how many subjects it has now, and since when the oldest."""
+
+    category_code: str
+    severity: str
+    subject_count: int
+    oldest_at: datetime | None
+    label_en: str
+    label_vi: str
+    remedy_en: str
+    remedy_vi: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Something that a count counted. Its events are found by its trace, unit or run."""
+
+    subject_key: str
+    subject: str
+    since_at: datetime
+    run_id: int | None
+    unit_id: int | None
+    trace_id: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterCount:
+    """Dead letters of one class of failure."""
+
+    failure_class: str
+    open_count: int
+    window_count: int
+    oldest_at: datetime | None
+    newest_at: datetime
+
+
 _PROBLEM = ", ".join(f"p.{field.name}" for field in fields(Problem))
 
 
@@ -48,6 +86,39 @@ def problems(
         " and (%s::bigint is null or p.problem_id < %s) order by p.problem_id desc limit %s",
         (tenant, with_closed, category, category, after, after, limit),
         lambda rows: [Problem(*row) for row in rows],
+    )
+
+
+def counts(tenant: int) -> Call[list[Count]]:
+    """One for each category, also for those with nothing wrong."""
+    names = ", ".join(f"c.{field.name}" for field in fields(Count))
+    return Call(
+        f"select {names} from stepwell.vw_governance_counts as c where c.tenant_id = %s"
+        " order by c.category_code",
+        (tenant,),
+        lambda rows: [Count(*row) for row in rows],
+    )
+
+
+def dead_letter_counts(tenant: int) -> Call[list[DeadLetterCount]]:
+    names = ", ".join(f"c.{field.name}" for field in fields(DeadLetterCount))
+    return Call(
+        f"select {names} from stepwell.vw_governance_dlq_count as c where c.tenant_id = %s"
+        " order by c.failure_class",
+        (tenant,),
+        lambda rows: [DeadLetterCount(*row) for row in rows],
+    )
+
+
+def subjects(
+    tenant: int, category: str, *, limit: int, before: tuple[datetime, str] | None = None
+) -> Call[list[Subject]]:
+    """The newest first; `before` is the time and key of the last one of the page before."""
+    names = ", ".join(f"s.{field.name}" for field in fields(Subject))
+    return Call(
+        f"select {names} from stepwell.fn_governance_read(%s, %s, %s, %s, %s) as s",
+        (tenant, category, *(before or (None, None)), limit),
+        lambda rows: [Subject(*row) for row in rows],
     )
 
 

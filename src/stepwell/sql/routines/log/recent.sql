@@ -73,6 +73,15 @@ begin
 end
 $$;
 
+-- What every step writes: the types that the index of rare types leaves out.
+create or replace function stepwell._routine_event_types() returns text[]
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select '{step.ready,step.started,step.completed,task.ready,task.started,task.completed,job.enqueued,job.ready,job.started,
+        job.completed,workflow.started,workflow.completed,checkpoint.saved,event.emitted}'::text[]
+$$;
+
 -- The events to look at, from the newest to the oldest, between two positions: by the index of rare types, else by the
 -- index of actors, else every event of the tenant. Which types and actors the indexes have stands in their definition.
 -- p_scan_each: how many events of each type are looked at when there are several types.
@@ -83,8 +92,7 @@ language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_routine constant text[] := '{step.ready,step.started,step.completed,task.ready,task.started,task.completed,job.enqueued,
-        job.ready,job.started,job.completed,workflow.started,workflow.completed,checkpoint.saved,event.emitted}'::text[];
+    v_routine constant text[] := stepwell._routine_event_types();
     v_events refcursor;
 begin
     if cardinality(p_types) = 1 and not p_types && v_routine then

@@ -52,6 +52,7 @@ begin
         'behind', (select coalesce(json_object_agg(stepwell._unit_no(b.unit_id), stepwell._unit_no(b.blocker_unit_id)), '{}')
             from stepwell.fn_run_blocked_downstream(p_tenant_id, p_run_id) as b),
         'expected_end', stepwell.fn_run_expected_end(p_tenant_id, p_run_id), 'milestones', stepwell.fn_run_milestones(p_tenant_id, p_run_id),
+        'expected_steps', case when v_run.finished_at is null then stepwell.fn_run_expected_steps(p_tenant_id, p_run_id) end,
         'why', case when v_run.finished_at is null then (select json_build_object('code', y.code, 'en', y.sentence_en, 'vi', y.sentence_vi,
             'who', y.who) from stepwell.fn_why_not_running(v_run.unit_id, p_tenant_id) as y) end,
         'actions', stepwell.fn_actions_read(p_tenant_id, v_run.unit_id))
@@ -120,6 +121,64 @@ as $$
     from size as z
     cross join stepwell.run_detail as r
     where r.tenant_id = p_tenant_id and r.run_id = p_run_id
+$$;
+
+-- When the open steps of a run are expected to begin and to end, as columns, in milliseconds after its start: the median of the
+-- five newest completed runs of the same version. A step that has begun takes as long as it took them. Steps to come keep their
+-- distances; when the first of them is late, all of them are as late. Steps that half of those runs did not carry out are left
+-- out. Null with fewer than three runs.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing; null when there is no such run.
+create or replace function stepwell.fn_run_expected_steps(p_tenant_id int, p_run_id bigint) returns json
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with this as materialized (
+        select r.workflow_id, r.version_id, r.created_at, (extract(epoch from stepwell.now() - r.created_at) * 1000)::bigint as now_ms
+        from stepwell.run_detail as r
+        where r.tenant_id = p_tenant_id and r.run_id = p_run_id
+    ), past as materialized (
+        select o.created_at, stepwell._run_unit(o.run_id) + 1 as first_id, stepwell._run_last(o.run_id) as last_id, count(*) over () as run_count
+        from (
+            select x.run_id, x.created_at from (
+                select o.run_id, o.created_at, o.finished_state, o.version_id = t.version_id as is_same
+                from this as t
+                inner join stepwell.run_detail as o on o.tenant_id = p_tenant_id and t.workflow_id = o.workflow_id
+                where o.finished_at is not null and o.run_id <> p_run_id
+                order by o.run_id desc limit 100
+            ) as x
+            where x.finished_state = 'completed' and x.is_same
+            order by x.run_id desc limit 5
+        ) as o
+    ), pace as (
+        select u.def_no,
+            percentile_cont(0.5) within group (order by extract(epoch from u.started_at - p.created_at) * 1000) as start_ms,
+            percentile_cont(0.5) within group (order by extract(epoch from u.completed_at - u.started_at) * 1000) as work_ms
+        from past as p
+        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id between p.first_id and p.last_id
+        where p.run_count >= 3 and u.scope = 'step' and u.item_no is null and u.started_at is not null and u.completed_at is not null
+        group by u.def_no, p.run_count
+        having count(*) * 2 >= p.run_count
+    ), open_step as (
+        select stepwell._unit_no(u.unit_id) as no, (extract(epoch from u.started_at - t.created_at) * 1000)::bigint as started_ms,
+            c.start_ms, c.work_ms, t.now_ms,
+            greatest(0, t.now_ms - min(c.start_ms) filter (where u.started_at is null) over ()) as late_ms
+        from this as t
+        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id
+            and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
+        inner join pace as c on u.def_no = c.def_no
+        where u.scope = 'step' and u.item_no is null and not stepwell._has_ended(u.state_code)
+    ), expected as (
+        select s.no, coalesce(s.started_ms, (s.start_ms + s.late_ms)::bigint) as from_ms,
+            case when s.started_ms is null then (s.start_ms + s.late_ms + s.work_ms)::bigint
+                else greatest(s.now_ms, (s.started_ms + s.work_ms)::bigint) end as to_ms
+        from open_step as s
+    )
+    select json_build_object('past_runs', (select max(p.run_count) from past as p), 'no', array_agg(e.no order by e.no),
+        'from', array_agg(e.from_ms order by e.no), 'to', array_agg(e.to_ms order by e.no))
+    from expected as e
+    having count(*) > 0
 $$;
 
 -- The steps of a run as columns, as its snapshot shows them: all of them, or only these units.
