@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import AwareDatetime, BaseModel, Field
 
-from stepwell.api.caller import BoundCaller, Caller, Number
+from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, moment, page_of, seek
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Changed, Id, Shown
@@ -125,7 +125,9 @@ async def list_jobs(
     caller: Caller,
     state: Annotated[str | None, Query(max_length=50)] = None,
     operation: Annotated[str | None, Query(max_length=200)] = None,
-    run: Annotated[int | None, Query(ge=1, lt=2**43, description="the operation steps of this run")] = None,
+    run: Annotated[
+        int | None, Query(ge=1, lt=NUMBER_LIMIT >> 20, description="the operation steps of this run")
+    ] = None,
     steps: Annotated[bool, Query(description="also the operation steps of runs")] = False,
     limit: Limit = 50,
     cursor: Cursor = None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
-from stepwell.api.caller import Caller
+from stepwell.api.caller import NUMBER_LIMIT, Caller
 from stepwell.api.calls import calls_of
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
@@ -160,7 +160,9 @@ async def propose_policy(proposal: Proposal, caller: Caller) -> Proposed:
 @router.read("/verdicts", summary="The verdicts of policy on actions, the newest first", problems=())
 async def list_verdicts(
     caller: Caller,
-    run: Annotated[int | None, Query(ge=1, lt=2**43, description="only verdicts of this run")] = None,
+    run: Annotated[
+        int | None, Query(ge=1, lt=NUMBER_LIMIT >> 20, description="only verdicts of this run")
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[VerdictView]:

@@ -9,7 +9,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from stepwell import json_text
-from stepwell.api.caller import Caller, Number
+from stepwell.api.caller import NUMBER_LIMIT, Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Id, Shown
@@ -86,7 +86,9 @@ class ReversalJob(BaseModel):
 @router.read("/receipts", summary="Receipts, the newest first", problems=())
 async def list_receipts(
     caller: Caller,
-    run: Annotated[int | None, Query(ge=1, lt=2**43, description="only receipts of this run")] = None,
+    run: Annotated[
+        int | None, Query(ge=1, lt=NUMBER_LIMIT >> 20, description="only receipts of this run")
+    ] = None,
     state: Annotated[State | None, Query()] = None,
     limit: Limit = 50,
     cursor: Cursor = None,

@@ -136,6 +136,8 @@ class Milestone(Shape):
     state: Literal["reached", "expected", "skipped", "missed"]
     reached_at: datetime | None
     expected_at: datetime | None = Field(description="null with fewer than three past runs, and in the past")
+
+
 class ExpectedSteps(Shape):
     """When open steps are expected to begin and to end, by past runs of the same version; columns."""
 
