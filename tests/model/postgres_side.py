@@ -152,6 +152,7 @@ class _Driving:
         self.full_paths: dict[int, str] = {}
         self.runs: dict[str, StoredRun] = {}
         self.done: list[Action] = []
+        self.taken: dict[str, int] = {}
         self.looks: list[Look] = []
 
     def run(self) -> Driven:
@@ -194,8 +195,20 @@ class _Driving:
             self.runs[prefix] = stored
         self.full_paths = steps
         self.unit_ids = {path: unit_id for unit_id, path in steps.items()}
+        if self.example.fate.replays:
+            self.notice_kept_events()
         nodes = {prefix + path: word for prefix, run in self.runs.items() for path, word in run.nodes.items()}
         self.looks.append(Look(self.side.engine.one("select last_value from event_seq"), nodes))
+
+    def notice_kept_events(self) -> None:
+        """An event that had woken a replayed step is kept, and wakes the next step that waits for it."""
+        rows = self.db.execute(
+            "select event_key, taken_by from event_inbox where run_id = any (%s) and taken_by is not null",
+            ([run.run_id for run in self.runs.values()],),
+        ).fetchall()
+        woken = sorted(unit_id for key, unit_id in rows if self.taken.get(key) != unit_id)
+        self.done += [Action("signal", self.full_paths[unit_id]) for unit_id in woken]
+        self.taken = dict(rows)
 
     def claim(self) -> None:
         for lease in self.side.engine.claim(self.side.session_key, 500):
@@ -316,9 +329,11 @@ class _Driving:
             "where tenant_id = 1 and unit_id = %s",
             (self.unit_ids[path],),
         )
+        key = f"k{next(_numbers)}"
+        self.taken[key] = self.unit_ids[path]
         row = self.db.execute(
             "select accepted, woken_unit_id from fn_signal(1, %s, %s, %s, %s, 'test')",
-            (run_id, event_type, Jsonb(self.example.fate.signals.get(event_type, {})), f"k{next(_numbers)}"),
+            (run_id, event_type, Jsonb(self.example.fate.signals.get(event_type, {})), key),
         ).fetchone()
         assert row == (True, self.unit_ids[path]), row
 

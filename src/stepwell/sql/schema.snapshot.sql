@@ -2724,6 +2724,8 @@ CREATE INDEX events_by_run ON ONLY stepwell.event_log USING btree (tenant_id, ru
 
 -- index: stepwell.events_by_trace
 CREATE INDEX events_by_trace ON ONLY stepwell.event_log USING btree (tenant_id, trace_id, event_id) WHERE (trace_id IS NOT NULL);
+-- index: stepwell.events_by_taker
+CREATE INDEX events_by_taker ON stepwell.event_inbox USING btree (tenant_id, taken_by) WHERE (taken_by IS NOT NULL);
 
 -- index: stepwell.events_by_type
 CREATE INDEX events_by_type ON ONLY stepwell.event_log USING btree (tenant_id, event_type, tx, event_id) WHERE (event_type <> ALL (ARRAY['step.ready'::text, 'step.started'::text, 'step.completed'::text, 'task.ready'::text, 'task.started'::text, 'task.completed'::text, 'job.enqueued'::text, 'job.ready'::text, 'job.started'::text, 'job.completed'::text, 'workflow.started'::text, 'workflow.completed'::text, 'checkpoint.saved'::text, 'event.emitted'::text]));
@@ -4832,6 +4834,11 @@ create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_p
 -- function: stepwell._classes_are_empty(p_executor_class_ids integer[])
 create function stepwell._classes_are_empty(p_executor_class_ids integer[]) returns boolean language plpgsql;
 
+-- function: stepwell._completion_kept(p_unit stepwell.work_unit)
+create function stepwell._completion_kept(p_unit stepwell.work_unit) returns timestamp with time zone language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._conditionals_decide(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[])
 create function stepwell._conditionals_decide(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -6822,6 +6829,9 @@ create function stepwell._waiver_tell(p_tenant_id integer, p_unit_id bigint, p_a
 create function stepwell._wake_read(p_tenant_id integer, p_unit_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._wakes_forget(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._wakes_forget(p_tenant_id integer, p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._walked_count()
 create function stepwell._walked_count() returns bigint language sql;

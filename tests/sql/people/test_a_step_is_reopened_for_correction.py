@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from stepwell.sql import support_text
 from tests.sql.drive import Engine, human, operation
 from tests.sql.people.asking import People, refused
+from tests.support.clock import Clock
 from tests.support.deciding import deciding
 
 
@@ -237,3 +241,77 @@ def test_the_door_never_reopens_without_the_record(engine: Engine, people: Peopl
     assert answer["ok"] is False
     assert answer["problems"][-1] == "has_calls_of_its_own:fn_step_reopen_for_correction"
     assert (engine.state(unit), engine.one("select count(*) from step_run_prior_audit")) == ("completed", 0)
+
+
+def late(engine: Engine, unit: int):
+    return engine.db.execute(
+        """select completed_at, completed_after_deadline, overdue_first_at, sla_breach_duration
+           from step_run where step_run_id = %s""",
+        (unit,),
+    ).fetchone()
+
+
+def unlike_their_events(engine: Engine):
+    """The units whose row is not what their events say, as `audit verify` finds them."""
+    return engine.db.execute(
+        support_text("audit_unit_lives").encode(), {"tenant_id": 1, "limit": 10}
+    ).fetchall()
+
+
+@pytest.mark.requirement("SM-11", "SM-12")
+def test_the_breach_of_the_first_completion_is_kept_with_its_time(
+    engine: Engine, people: People, clock: Clock
+):
+    """000, MP-D3: the breach is `completed_at` minus the deadline, also after a late correction."""
+    engine.publish("w", human("sign", role="office", deadline=3600))
+    unit = engine.unit(engine.start("w"), "sign")
+    deadline = engine.one("select deadline_at from step_run where step_run_id = %s", (unit,))
+    people.claim(unit, "ada")
+    clock.advance(hours=2)
+    engine.timers()
+    people.complete(unit, "ada")
+    first = late(engine, unit)
+    assert first == (first[0], True, deadline, first[0] - deadline)
+    people.reopen_for_correction(unit, "ben", "data_error", approval(engine, unit))
+    card = "select is_late from v_step_card where step_run_id = %s"
+    assert engine.one(card, (unit,)) is False
+    clock.advance(hours=4)
+    engine.timers()
+    assert engine.one(card, (unit,)) is True
+    people.complete(unit, "ada")
+    assert late(engine, unit) == first
+    # The event of each completion says how late that one was.
+    told = engine.db.execute(
+        """select (payload ->> 'sla_breach_duration')::interval from event_log
+           where unit_id = %s and event_type = 'step.completed' order by event_id""",
+        (unit,),
+    ).fetchall()
+    assert told[0] == (first[3],)
+    assert timedelta(hours=3) <= told[1][0] < timedelta(hours=4)
+    assert unlike_their_events(engine) == []
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("SM-11", "SM-12")
+def test_a_death_that_is_corrected_is_no_completion(engine: Engine, people: People, clock: Clock):
+    engine.publish("w", human("sign", role="office"))
+    unit = engine.unit(engine.start("w"), "sign")
+    people.claim(unit, "ada")
+    people.cannot_complete(unit, "ada", "note:1")
+    assert late(engine, unit)[0] is not None
+    people.reopen_for_correction(unit, "ben", "operator_mistake", approval(engine, unit))
+    assert late(engine, unit)[0] is None
+    clock.advance(hours=1)
+    people.complete(unit, "ada")
+    completed_at = late(engine, unit)[0]
+    assert completed_at == engine.one(
+        "select at from event_log where unit_id = %s and event_type = 'step.completed'", (unit,)
+    )
+    # It dies after a correction and is replayed: its first completion is still there.
+    people.reopen_for_correction(unit, "ben", "data_error", approval(engine, unit))
+    people.cannot_complete(unit, "ada", "note:2")
+    engine.one("select fn_job_retry(1, %s, 'cli:ada')", (unit,))
+    assert engine.state(unit) == "ready"
+    assert late(engine, unit)[0] == completed_at
+    assert unlike_their_events(engine) == []
+    assert engine.faults() == {}

@@ -8,7 +8,9 @@ with logged as materialized (
         -- What a unit counted before it was opened again does not count any more.
         max(e.event_id) filter (where e.event_type ~ '\.(replayed|reinstated|reopened_for_correction)$')
             over (partition by e.unit_id) as opened_id,
-        max(e.event_id) filter (where e.event_type ~ '\.(replayed|reinstated)$') over (partition by e.unit_id) as cleared_id
+        max(e.event_id) filter (where e.event_type ~ '\.(replayed|reinstated)$'
+            or e.event_type ~ '\.reopened_for_correction$' and e.from_state = 'cannot_complete')
+            over (partition by e.unit_id) as cleared_id
     from stepwell.event_log as e
     where e.tenant_id = %(tenant_id)s and e.unit_id is not null and (e.to_state is not null or e.event_type ~ '\.deadline_missed$')
 ), settled as materialized (
@@ -22,8 +24,10 @@ with logged as materialized (
             filter (where l.to_state = 'in_progress' and l.from_state is distinct from 'overdue'))[1] as taken_by,
         min(l.at) filter (where l.to_state = 'in_progress' or l.from_state is null and l.to_state is not null
             and u.scope <> 'job') as started_at,
-        (array_agg(l.at order by l.event_id) filter (where s.state_code is not null
-            and l.event_id > coalesce(l.cleared_id, 0)))[1] as completed_at,
+        -- The first completion stays; another end does not when the unit is opened again.
+        coalesce(min(l.at) filter (where l.to_state = 'completed' and u.scope <> 'workflow_run'),
+            (array_agg(l.at order by l.event_id) filter (where s.state_code is not null
+                and l.event_id > coalesce(l.cleared_id, 0)))[1]) as completed_at,
         count(*) filter (where l.event_id > coalesce(l.opened_id, 0)
             and (l.to_state = 'failed' and l.payload ->> 'failure_class' is distinct from 'subworkflow_red'
                 or l.event_type ~ '\.lease_expired$')) as attempt_count,
@@ -31,6 +35,8 @@ with logged as materialized (
         (array_agg(l.payload order by l.event_id desc) filter (where l.to_state is not null))[1] as last_payload,
         (array_agg(l.payload order by l.event_id desc)
             filter (where l.to_state = 'completed' and l.payload ? 'completed_after_deadline'))[1] as late_payload,
+        (array_agg((l.payload ->> 'sla_breach_duration')::interval order by l.event_id)
+            filter (where l.to_state = 'completed' and l.payload ->> 'sla_breach_duration' is not null))[1] as breach,
         (array_agg(l.payload ->> 'deadline_at' order by l.event_id) filter (where l.event_type ~ '\.deadline_missed$'))[1] as missed_at,
         bool_or(l.to_state = 'overdue' or s.state_code is not null and l.at > u.deadline_at) as was_late
     from logged as l
@@ -55,8 +61,7 @@ with logged as materialized (
         case when u.waiting_facets is distinct from case when u.state_code = 'waiting' then array(
             select jsonb_array_elements_text(l.last_payload -> 'waiting_facets')) end then 'waiting_facets' end,
         case when u.completed_after_deadline is distinct from (l.late_payload is not null) then 'completed_after_deadline' end,
-        case when u.sla_breach_duration is distinct from (l.late_payload ->> 'sla_breach_duration')::interval
-            then 'sla_breach_duration' end,
+        case when u.sla_breach_duration is distinct from l.breach then 'sla_breach_duration' end,
         case when l.late_payload is not null
             then case when u.overdue_first_at is distinct from (l.late_payload ->> 'overdue_first_at')::timestamptz then 'overdue_first_at' end
             when l.missed_at is not null

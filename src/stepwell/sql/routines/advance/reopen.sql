@@ -66,8 +66,9 @@ declare
     v_map record;
     v_rest record;
 begin
-    update stepwell.work_unit as u set attempt_count = 0, completed_at = null
+    update stepwell.work_unit as u set attempt_count = 0
     where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids);
+    perform stepwell._wakes_forget(p_tenant_id, p_unit_ids);
     perform stepwell._steps_take_back(array_fill(p_tenant_id, array[coalesce(cardinality(p_unit_ids), 0)]), p_unit_ids);
     for v_map in
         select q.unit_id, q.evidence
@@ -88,6 +89,17 @@ begin
     perform stepwell._units_move(v_rest.tenant_ids, v_rest.unit_ids, 'ready', 'system', 'event', 'replay_approved', p_actor,
         v_rest.evidence, v_rest.evidence);
 end
+$$;
+
+-- Units that begin again are not told what woke them before. The events that had woken them are kept again, for the next
+-- unit that waits for them.
+create or replace function stepwell._wakes_forget(p_tenant_id int, p_unit_ids bigint[]) returns void
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    delete from stepwell.unit_wake as w where w.tenant_id = p_tenant_id and w.unit_id = any (p_unit_ids);
+    update stepwell.event_inbox as i set taken_by = null
+    where i.tenant_id = p_tenant_id and i.taken_by = any (p_unit_ids);
 $$;
 
 -- Steps that were cancelled because these units failed wait again, if they can still be reached: not those that also
@@ -155,6 +167,7 @@ begin
             p_actor, array_fill(p_evidence, array[cardinality(v_unit_ids)]),
             array_fill(p_evidence, array[cardinality(v_unit_ids)]));
         perform stepwell._pending_recount(p_tenant_id, v_unit_ids);
+        perform stepwell._wakes_forget(p_tenant_id, v_unit_ids);
         perform stepwell._steps_take_back(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids);
     end if;
     perform stepwell._conditionals_recount(p_tenant_id, p_unit_ids || v_unit_ids);
@@ -215,7 +228,7 @@ create or replace function stepwell._pending_recount(p_tenant_id int, p_unit_ids
 language sql volatile
 set search_path = stepwell, pg_temp
 as $$
-    update stepwell.work_unit as u set attempt_count = 0, completed_at = null, pending_count = (
+    update stepwell.work_unit as u set attempt_count = 0, completed_at = stepwell._completion_kept(u), pending_count = (
         select count(*)
         from stepwell.workflow_step_relations as r
         cross join lateral (

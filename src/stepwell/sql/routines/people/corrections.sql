@@ -250,6 +250,7 @@ begin
     if p_person_id is not null then
         perform stepwell._pic_change(p_tenant_id, p_unit_id, p_person_id, p_actor, p_reason);
     end if;
+    perform stepwell._wakes_forget(p_tenant_id, array[p_unit_id]);
     update stepwell.work_unit as u set attempt_count = 0,
         deadline_at = coalesce(stepwell._deadline_of(u.tenant_id, d.config, stepwell.now()), u.deadline_at)
     from stepwell.workflow_step_def as d

@@ -43,7 +43,7 @@ select
     u.overdue_first_at,
     u.completed_after_deadline,
     u.sla_breach_duration,
-    u.completed_at is null and u.deadline_at <= stepwell.now() as is_late,
+    not stepwell._has_ended(u.state_code) and u.deadline_at <= stepwell.now() as is_late,
     case when u.state_code = 'blocked' then b.block_reason end as block_reason,
     case when u.state_code = 'blocked' then b.detail end as block_detail,
     case when u.state_code = 'blocked' then stepwell.fn_step_blocked_severity(u.unit_id, u.tenant_id) end as blocked_severity,

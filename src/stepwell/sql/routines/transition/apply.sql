@@ -46,7 +46,9 @@ begin
                 when t.reached_state = 'ready' and p_cause.trigger_ref = 'lease_expired' then n.attempt_count + 1
                 else n.attempt_count end,
             started_at = case when t.reached_state = 'in_progress' then coalesce(n.started_at, v_now) else n.started_at end,
-            completed_at = case when t.to_settled then coalesce(n.completed_at, v_now) else n.completed_at end,
+            -- The first completion is never erased; a death is, when the unit is opened again.
+            completed_at = case when t.to_settled then coalesce(n.completed_at, v_now)
+                when t.from_state = 'cannot_complete' then stepwell._completion_kept(n) else n.completed_at end,
             waiting_facet = case t.reached_state when 'waiting' then q.payload ->> 'waiting_facet'
                 when 'blocked' then case q.payload ->> 'waiting_facet' when 'waiting_dependency' then 'waiting_dependency' end end,
             waiting_facets = case when t.reached_state = 'waiting' then stepwell._texts_of(q.payload -> 'waiting_facets') end,
@@ -55,8 +57,9 @@ begin
                 then coalesce(n.overdue_first_at, n.deadline_at) else n.overdue_first_at end,
             completed_after_deadline = n.completed_after_deadline or (t.reached_state = 'completed'
                 and coalesce(n.deadline_at < v_now or n.overdue_first_at is not null, false)),
+            -- The first late completion, as completed_at is the first completion; the event has those of this one.
             sla_breach_duration = case when t.reached_state = 'completed' and n.deadline_at < v_now
-                then v_now - n.deadline_at else n.sla_breach_duration end
+                then coalesce(n.sla_breach_duration, v_now - n.deadline_at) else n.sla_breach_duration end
         from unnest(p_requests) with ordinality
             as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, lease_no, ord)
         cross join lateral (select
@@ -77,7 +80,8 @@ begin
             case when n.blocked_escalated then 'red' else t.from_class end as from_class,
             case when n.completed_after_deadline and t.reached_state = 'completed'
                 then coalesce(q.payload, '{}') || jsonb_build_object('completed_after_deadline', true,
-                    'overdue_first_at', n.overdue_first_at, 'sla_breach_duration', n.sla_breach_duration)
+                    'overdue_first_at', n.overdue_first_at, 'sla_breach_duration',
+                    case when n.deadline_at < v_now then v_now - n.deadline_at else n.sla_breach_duration end)
                 else q.payload end as payload,
             -- Steps of the items of a Map: the Map counts those that have not ended.
             case when n.scope = 'step' and t.from_settled <> t.to_settled then n.parent_id end as map_id,
@@ -175,6 +179,17 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     return array(select jsonb_array_elements_text(p_array));
+end
+$$;
+
+-- When a unit that is opened again had completed first; null when it never has: a death or a cancellation is no completion.
+create or replace function stepwell._completion_kept(p_unit stepwell.work_unit) returns timestamptz
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return (select min(a.closed_at) from stepwell.step_run_prior_audit as a
+    where a.tenant_id = p_unit.tenant_id and a.unit_id = p_unit.unit_id and a.closing_state = 'completed');
 end
 $$;
 
