@@ -14,7 +14,7 @@ from tests.support.wait import until_async
 from tests.worker.acting import failure, open_approval, put_in_force, receipts, rule, state_of, verdicts
 
 
-@pytest.mark.requirement("RT-06")
+@pytest.mark.requirement("RT-02", "RT-06", "RT-17")
 def test_an_action_waits_for_its_approval_and_is_then_performed(app, play, db, ledger, acts):
     put_in_force(
         db, rule("ask", "needs_approval", two_person=True, tier="high", approvers=["ben", "cleo", "client"])
@@ -33,6 +33,7 @@ def test_an_action_waits_for_its_approval_and_is_then_performed(app, play, db, l
             assert approval.about["rule"] == "ask"
             dialect = db.execute("select runtime_code from v_unit_dialect where scope = 'step'").fetchone()
             assert dialect == ("waiting_approval",)
+            assert db.execute("select status from runtime_run").fetchone() == dialect
             with pytest.raises(sw.PermissionDenied, match="the requester of an approval"):
                 await app.approval_decide(approval, "approve", "test")
             with pytest.raises(sw.PermissionDenied, match="cannot act as worker:"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import zipfile
 from datetime import timedelta
 from pathlib import Path
 
@@ -59,6 +61,38 @@ def test_a_run_that_acted_has_its_bundle_after_its_end(app, play, db, dsn, ledge
     assert hashlib.sha256(data).hexdigest() == made[0][1]
     assert verify(bytes(data)) == []
     assert db.execute("select count(*) from evidence_due").fetchone() == (0,)
+
+
+@pytest.mark.requirement("RT-16")
+def test_a_run_that_was_approved_and_did_not_act_has_its_bundle_too(app, play, db, dsn):
+    db.execute("select fn_person_set(1, 'ben', '{reviewer}')")
+
+    @app.operation
+    def plain() -> int:
+        return 1
+
+    app.publish(sw.Workflow("asked", sw.Sequential(sw.Operation("plain"), sw.Wait("go"))))
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.start("asked")
+            approval = db.execute(
+                "select fn_approval_request(1, 'spend', %s, 'ben', 'why')", (run.id << 20,)
+            ).fetchone()
+            await app.signal(run, "go")
+            await run.result()
+            return run.id, approval[0]
+
+    with leading(dsn):
+        run_id, approval = play(scenario)
+    keep(db, dsn)
+    assert db.execute("select run_id, requested_by from evidence_bundle").fetchall() == [(run_id, "engine")]
+    (data,) = db.execute("select data from evidence_file").fetchone()
+    with zipfile.ZipFile(io.BytesIO(data)) as bundle:
+        assert str(approval) in "".join(
+            bundle.read(name).decode() for name in bundle.namelist() if "approval" in name
+        )
+    assert verify(bytes(data)) == []
 
 
 @pytest.mark.requirement("RT-16")

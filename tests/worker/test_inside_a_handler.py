@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import threading
 
 import pytest
@@ -193,6 +195,51 @@ def test_the_handler_sees_that_its_wait_timed_out(app, play, db, turn):
             assert await run.result() == ["WAITING_TIMEOUT", None]
 
     play(scenario)
+
+
+@pytest.mark.requirement("LN-10")
+def test_the_handler_of_a_replayed_step_begins_again_and_gets_its_event_when_it_waits(app, play, db):
+    seen = []
+
+    @app.operation
+    async def asks(ctx: sw.Context):
+        seen.append((ctx.task_type, ctx.event))
+        if ctx.task_type == "RUN":
+            return sw.Waiting("answer")
+        return sw.Dead("not yet") if len(seen) == 2 else ctx.event
+
+    app.publish(sw.Workflow("one", sw.Operation("asks")))
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.start("one")
+            await app.signal(run, "answer", {"a": 42})
+            with pytest.raises(sw.RunFailed):
+                await run.result()
+            await run.retry("it is mended")
+            assert await run.result() == {"a": 42}
+
+    play(scenario)
+    assert seen == [("RUN", None), ("RESUMED", {"a": 42})] * 2
+
+
+@pytest.mark.requirement("LN-11")
+def test_a_worker_is_named_after_app_host_and_process(app, play, db):
+    @app.operation
+    async def who():
+        return db.execute("select locked_by from workflow_step").fetchone()[0]
+
+    app.publish(sw.Workflow("one", sw.Operation("who")))
+
+    async def scenario():
+        async with sw.Worker(app) as worker:
+            return worker.name, await (await app.start("one")).result()
+
+    name, locked_by = play(scenario)
+    assert locked_by == name
+    *first, suffix = name.rsplit(":", 3)
+    assert first == [app.name, socket.gethostname(), str(os.getpid())]
+    assert suffix != sw.Worker(app).name.rsplit(":", 1)[1], "two workers of one process are told apart"
 
 
 @pytest.mark.requirement("LN-08")

@@ -43,6 +43,7 @@ def dead_run(engine: Engine) -> int:
     return run_id
 
 
+@pytest.mark.requirement("SM-15")
 def test_a_database_of_somebody_else_is_strict_and_stays_so(empty_dsn: str):
     """An address may carry settings of the session: they do not mark a database."""
     forged = psycopg.conninfo.make_conninfo(empty_dsn, options="-cstepwell.created_for=mallory")
@@ -162,6 +163,7 @@ def test_only_the_unbound_person_of_the_mode_puts_the_first_policy_in_force(deve
     assert developing.one("select count(*) from policy_active") == 0
 
 
+@pytest.mark.requirement("SM-15")
 def test_the_engine_grants_cancels_and_replays_and_says_so(developing: Engine):
     developing.publish("w", operation("a"))
     run_id = developing.start("w")
@@ -202,6 +204,7 @@ def test_leaving_the_mode_is_an_event_and_cannot_be_undone(developing: Engine):
     assert db.execute(MODE).fetchone() == ("strict", None)
 
 
+@pytest.mark.requirement("SM-15")
 def test_after_leaving_the_strict_rules_hold(developing: Engine):
     db = developing.db
     developing.one("select fn_development_leave('cli:ada')")

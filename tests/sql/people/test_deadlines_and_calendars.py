@@ -241,5 +241,6 @@ def test_an_escalated_wait_for_a_person_names_its_chain(engine: Engine, people: 
         """select array_agg(payload ->> 'escalation_chain_id') from event_log
            where event_type = 'step.escalation_raised'"""
     )
+    assert chain is not None
     assert told == [chain, chain]
     assert engine.faults() == {}

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from stepwell.define import Conditional, Operation, Sequential
 from tests.sql.drive import Engine, operation
+from tests.sql.graphs.publishing import start
 from tests.support.clock import Clock
 
 # Transcribed from the documents: 003 §1.1 to §1.4, §3.2, §6.2; 004 "Start Flow" to "External Event Wake-up".
@@ -193,6 +195,15 @@ def test_a_run_is_succeeded_only_if_every_step_is(engine: Engine):
     for run_id in (whole, part):
         rows = engine.db.execute("select status from runtime_step where run_id = %s", (run_id,)).fetchall()
         assert (status(engine, run_id) == "succeeded") == all(word == "succeeded" for (word,) in rows)
+
+
+@pytest.mark.requirement("RT-17")
+def test_a_branch_that_was_not_taken_does_not_keep_a_run_from_succeeding(engine: Engine):
+    run_id = start(engine, Sequential(Operation("a"), Conditional("a", Operation("b"), Operation("c"))))
+    engine.drain(engine.worker())
+    assert engine.states(run_id) == {"a": "completed", "if.b": "completed", "b": "completed", "c": "skipped"}
+    rows = engine.db.execute("select distinct status from runtime_step where run_id = %s", (run_id,))
+    assert (rows.fetchall(), status(engine, run_id)) == ([("succeeded",)], "succeeded")
 
 
 @pytest.mark.requirement("LN-09", "LN-11")

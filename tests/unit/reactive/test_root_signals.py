@@ -208,19 +208,26 @@ def test_an_error_of_an_effect_ends_the_run():
         root.append(responded("a"))
 
 
-@pytest.mark.requirement("RX-09")
+@pytest.mark.requirement("RX-09", "RX-16")
 def test_an_error_of_the_engine_ends_the_run_and_is_shown():
     class Bad(dict):
         def __contains__(self, key: object) -> bool:
             raise RuntimeError("the document broke")
 
     root = WorkflowReactiveRoot(
-        graph_of(Sequential(op("a"), Conditional("$.steps.a.output.flag == true", op("b"))))
+        graph_of(
+            Parallel(Sequential(op("a"), Conditional("$.steps.a.output.flag == true", op("b"))), op("c"))
+        )
     )
-    root.append(requested("a"))
+    gone: list[tuple[str, str | None]] = []
+    root.drive(
+        lambda node: root.append(requested(node)) and None,
+        lambda node, request_id: gone.append((node, request_id)),
+    )
     with pytest.raises(Disposed, match="the run was aborted: the document broke"):
         root.append(responded("a", Bad()))
     assert str(root.error) == "the document broke"
+    assert ("c", "c#1") in gone, "a call that was running is told to abort"
     assert root.get_status("b") is S.ABORTED
 
 
