@@ -129,3 +129,18 @@ def test_no_sub_run_starts_for_an_item_that_was_cancelled(engine: Engine):
     ).fetchall()
     assert rows == [(0, "cannot_complete", True), (1, "cancelled", False), (2, "cancelled", False)]
     assert engine.faults() == {}
+
+
+@pytest.mark.requirement("RX-06")
+def test_a_held_conditional_is_skipped_with_the_branch_around_it(engine: Engine):
+    """A person cancels a step before its branch is decided. The Conditional after it may not catch that and
+    open a branch of its own: the branch around it is not taken."""
+    inner = Sequential(op("b"), Conditional("b", op("c"), op("z")))
+    run_id = start(engine, Sequential(op("a"), Conditional("$.input.n > 3", inner)), {"n": 1})
+    engine.one("select fn_job_cancel(1, %s, 'cli:ada')", (engine.unit(run_id, "b"),))
+    assert engine.state(engine.unit(run_id, "if.c")) == "ready"
+    assert engine.drain(engine.worker()) == 1
+    assert engine.states(run_id) == {
+        "a": "completed", "if.b": "completed", "b": "cancelled", "if.c": "skipped", "c": "skipped", "z": "skipped",
+    }  # fmt: skip
+    assert engine.faults() == {}

@@ -64,7 +64,7 @@ begin
 end
 $$;
 
--- The steps, to any depth, of the branches that these conditionals did not open.
+-- The steps, to any depth, of the branches that these conditionals did not open, also conditionals that are held there.
 create or replace function stepwell._branches_not_taken(p_tenant_ids int[], p_unit_ids bigint[], p_results boolean[])
 returns table (tenant_id int, unit_id bigint)
 language sql stable
@@ -91,7 +91,8 @@ as $$
         on c.tenant_id = d.tenant_id and c.version_id = d.version_id and c.branch_no = d.branch_no
         and c.scope_no = d.scope_no
     inner join stepwell.work_unit as s
-        on c.tenant_id = s.tenant_id and c.base_id + d.step_no = s.unit_id and s.state_code = 'not_started'
+        on c.tenant_id = s.tenant_id and c.base_id + d.step_no = s.unit_id
+        and (s.state_code = 'not_started' or (s.state_code = 'ready' and s.executor_class_id is null and d.step_kind = 'conditional'))
 $$;
 
 -- Marks the failures that these conditionals have read as caught, also those read through a step that was cancelled
