@@ -141,6 +141,7 @@ def test_a_held_conditional_is_skipped_with_the_branch_around_it(engine: Engine)
     assert engine.state(engine.unit(run_id, "if.c")) == "ready"
     assert engine.drain(engine.worker()) == 1
     assert engine.states(run_id) == {
-        "a": "completed", "if.b": "completed", "b": "cancelled", "if.c": "skipped", "c": "skipped", "z": "skipped",
+        "a": "completed", "if.b": "completed", "b": "cancelled",
+        "if.c": "skipped", "c": "skipped", "z": "skipped",
     }  # fmt: skip
     assert engine.faults() == {}

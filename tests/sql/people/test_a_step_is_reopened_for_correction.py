@@ -13,6 +13,9 @@ from tests.sql.drive import Engine, human, operation
 from tests.sql.people.asking import People, refused
 from tests.support.clock import Clock
 from tests.support.deciding import deciding
+from tests.tidy.sources import ROOT
+
+MIGRATIONS = ROOT / "src/stepwell/sql/migrations"
 
 
 def finished(engine: Engine, people: People, session: int) -> int:
@@ -315,3 +318,41 @@ def test_a_death_that_is_corrected_is_no_completion(engine: Engine, people: Peop
     assert late(engine, unit)[0] == completed_at
     assert unlike_their_events(engine) == []
     assert engine.faults() == {}
+
+
+@pytest.mark.requirement("SM-11", "SM-12")
+def test_a_migration_gives_the_rows_of_an_earlier_release_their_first_completion(
+    engine: Engine, people: People, clock: Clock
+):
+    engine.publish("w", *(human(name, role="office", deadline=3600) for name in "abc"), edges=[])
+    run_id = engine.start("w")
+    twice, corrected, dead = (engine.unit(run_id, name) for name in "abc")
+    for unit in (twice, corrected, dead):
+        people.claim(unit, "ada")
+    clock.advance(hours=2)
+    engine.timers()
+    people.complete(twice, "ada")
+    for unit in (corrected, dead):
+        people.cannot_complete(unit, "ada", "note:1")
+    for unit, made in [(unit, approval(engine, unit)) for unit in (twice, corrected, dead)]:
+        people.reopen_for_correction(unit, "ben", "data_error", made)
+    clock.advance(hours=3)
+    engine.timers()
+    for unit in (twice, corrected):
+        people.complete(unit, "ada")
+    people.cannot_complete(dead, "ada", "note:2")
+    rows = "select unit_id, completed_at, sla_breach_duration from work_unit where scope = 'step' order by 1"
+    right = engine.db.execute(rows).fetchall()
+    assert unlike_their_events(engine) == []
+    # As the earlier release left them: the first end of any kind, and the breach of the last completion.
+    engine.db.execute(
+        """update work_unit as u set completed_at = (select min(e.at) from event_log as e
+               where e.unit_id = u.unit_id and e.to_state in ('completed', 'cannot_complete')),
+               sla_breach_duration = sla_breach_duration + interval '1 hour'
+           where scope = 'step'"""
+    )
+    assert [unit for unit, _ in unlike_their_events(engine)] == [twice, corrected, dead]
+    engine.db.execute("drop index events_by_taker")
+    engine.db.execute((MIGRATIONS / "0083_what_woke_a_unit_again.sql").read_bytes())
+    assert engine.db.execute(rows).fetchall() == right
+    assert unlike_their_events(engine) == []
