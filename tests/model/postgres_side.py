@@ -14,12 +14,12 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from stepwell.define import Graph
-from stepwell.outcome import Completed, Dead, RetryLater, Waiting
+from stepwell.outcome import Completed
 from stepwell.reactive.event_log import LogRow, UnitRow, paths_of
 from stepwell.reactive.memory_engine import Action
-from stepwell.reactive.script import Never, Outcome, Raises, Script
+from stepwell.reactive.script import Never, Outcome, Script
 from tests.sql.drive import Engine, Lease
-from tests.strategies.outcomes import Example
+from tests.strategies.outcomes import Example, reported
 
 MAX_ACTIONS = 5_000
 TENANT_ID = 1
@@ -295,7 +295,7 @@ class _Driving:
             together += self.random.sample(others, self.random.randint(0, len(others)))
         # The engine processes a report in the order of its units.
         together.sort(key=self.unit_ids.__getitem__)
-        reports = [(self.leases.pop(one), *_reported(self.outcome(one))) for one in together]
+        reports = [(self.leases.pop(one), *reported(self.outcome(one))) for one in together]
         for one in together:
             self.calls[one] = self.calls.get(one, 0) + 1
             self.done.append(Action("call", one))
@@ -396,20 +396,3 @@ class _Driving:
 
 def _step_id(path: str) -> str:
     return path.rpartition("]")[2].removeprefix(".")
-
-
-def _reported(outcome: Outcome) -> tuple[str, Any]:
-    """The outcome and the body that a worker reports for it."""
-    match outcome:
-        case Completed(value=value):
-            return "completed", value
-        case Waiting(event=event, timeout=timeout):
-            return "waiting", {"event": event, "seconds": timeout}
-        case RetryLater(reason=reason):
-            return "retry", {"error": {"type": "RetryLater", "message": reason}}
-        case Dead(reason=reason):
-            return "dead", {"error": {"type": "Dead", "message": reason}}
-        case Raises():
-            return "failed", {"error": outcome.error}
-        case _:
-            raise TypeError(f"{outcome!r} is not reported")

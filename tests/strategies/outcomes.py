@@ -139,3 +139,20 @@ def uncut_examples(draw: DrawFn, shape: Shape) -> Example:
     outcomes = {name: [draw(endings)] for name in example.fate.outcomes}
     fate = replace(example.fate, outcomes=outcomes, cancel_after=None, abort_after=None, replays=0)
     return replace(example, fate=fate)
+
+
+def reported(outcome: Outcome) -> tuple[str, Any]:
+    """The outcome and the body that a worker reports for it."""
+    match outcome:
+        case Completed(value=value):
+            return "completed", value
+        case Waiting(event=event, timeout=timeout):
+            return "waiting", {"event": event, "seconds": timeout}
+        case RetryLater(reason=reason):
+            return "retry", {"error": {"type": "RetryLater", "message": reason}}
+        case Dead(reason=reason):
+            return "dead", {"error": {"type": "Dead", "message": reason}}
+        case Raises():
+            return "failed", {"error": outcome.error}
+        case _:
+            raise TypeError(f"{outcome!r} is not reported")
