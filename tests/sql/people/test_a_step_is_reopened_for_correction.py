@@ -353,6 +353,6 @@ def test_a_migration_gives_the_rows_of_an_earlier_release_their_first_completion
     )
     assert [unit for unit, _ in unlike_their_events(engine)] == [twice, corrected, dead]
     engine.db.execute("drop index events_by_taker")
-    engine.db.execute((MIGRATIONS / "0083_what_woke_a_unit_again.sql").read_bytes())
+    engine.db.execute((MIGRATIONS / "0085_what_woke_a_unit_again.sql").read_bytes())
     assert engine.db.execute(rows).fetchall() == right
     assert unlike_their_events(engine) == []
