@@ -2722,10 +2722,11 @@ CREATE INDEX events_by_actor ON ONLY stepwell.event_log USING btree (tenant_id, 
 -- index: stepwell.events_by_run
 CREATE INDEX events_by_run ON ONLY stepwell.event_log USING btree (tenant_id, run_id, event_id);
 
--- index: stepwell.events_by_trace
-CREATE INDEX events_by_trace ON ONLY stepwell.event_log USING btree (tenant_id, trace_id, event_id) WHERE (trace_id IS NOT NULL);
 -- index: stepwell.events_by_taker
 CREATE INDEX events_by_taker ON stepwell.event_inbox USING btree (tenant_id, taken_by) WHERE (taken_by IS NOT NULL);
+
+-- index: stepwell.events_by_trace
+CREATE INDEX events_by_trace ON ONLY stepwell.event_log USING btree (tenant_id, trace_id, event_id) WHERE (trace_id IS NOT NULL);
 
 -- index: stepwell.events_by_type
 CREATE INDEX events_by_type ON ONLY stepwell.event_log USING btree (tenant_id, event_type, tx, event_id) WHERE (event_type <> ALL (ARRAY['step.ready'::text, 'step.started'::text, 'step.completed'::text, 'task.ready'::text, 'task.started'::text, 'task.completed'::text, 'job.enqueued'::text, 'job.ready'::text, 'job.started'::text, 'job.completed'::text, 'workflow.started'::text, 'workflow.completed'::text, 'checkpoint.saved'::text, 'event.emitted'::text]));
