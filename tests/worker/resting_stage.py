@@ -94,6 +94,18 @@ class Stage:
             " from worker_session where worker_name = 'resting' and closed_at is null",
         )
 
+    def count_calls(self) -> None:
+        """From now on the calls of functions are counted, from zero."""
+        self.db.execute("set track_functions = 'all'")
+        self.db.execute("select pg_stat_force_next_flush()")
+        self.db.execute("select pg_stat_reset()")
+
+    def called(self) -> set[str]:
+        """The functions that the test has called since then, directly or not."""
+        self.db.execute("select pg_stat_force_next_flush()")
+        rows = self.db.execute("select funcname from pg_stat_user_functions where calls > 0").fetchall()
+        return {name for (name,) in rows}
+
     def done_count(self) -> int:
         return self.engine.one(DONE)
 

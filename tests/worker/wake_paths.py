@@ -5,9 +5,14 @@ The worker of the stage completes the unit once.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
+from typing import Any
+
 from psycopg.types.json import Jsonb
 
-from stepwell.define import Conditional, Human, Map, Operation, Step, SubWorkflow, Wait
+from stepwell.define import Conditional, Human, Map, Operation, Sequential, Step, SubWorkflow, Wait
 from tests.sql.drive import Engine, Lease
 from tests.sql.graphs.publishing import publish
 from tests.support.deciding import deciding
@@ -41,6 +46,53 @@ def a_start_whose_first_step_is_human_with_a_task_for_the_worker(s: Stage):
         {"id": "pack", "kind": "human", "role": "office", "tasks": [{"id": "t", "operation": "after"}]},
     )
     s.engine.start("with_task")
+
+
+def a_start_with_labels(s: Stage):
+    publish(s.engine, AFTER, "labelled")
+    yield
+    s.db.execute(
+        "select fn_run_start_labelled(%s, 1, 'labelled', array['{}'::jsonb])", (Jsonb({"team": "a"}),)
+    )
+
+
+def a_start_at_a_worker_of_another_executor(s: Stage):
+    publish(s.engine, AFTER, "elsewhere")
+    yield
+    s.db.execute("select fn_run_start_here(%s, 5, 1, 'elsewhere', array['{}'::jsonb])", (s.hand,))
+
+
+def a_start_of_more_runs_than_the_worker_has_room_for(s: Stage):
+    publish(s.engine, AFTER, "two_runs")
+    other = s.engine.worker("starter")
+    yield
+    s.db.execute("select fn_run_start_here(%s, 1, 1, 'two_runs', array['{}', '{}']::jsonb[])", (other,))
+
+
+def posted(s: Stage, name: str, body: dict[str, Any], **settings: str) -> tuple[Any, ...]:
+    """A trigger, and a signed request for it: the arguments of fn_trigger_fire."""
+    address, secret = s.db.execute(
+        "select address, secret from fn_trigger_set(1, %s, %s)", (name, Jsonb({"as": "ada", **settings}))
+    ).fetchone()
+    signed_at = s.engine.one("select extract(epoch from stepwell.now())::bigint")
+    sent = json.dumps(body).encode()
+    signature = hmac.new(secret.encode(), f"{signed_at}.".encode() + sent, hashlib.sha256).hexdigest()
+    return address, signed_at, signature, sent
+
+
+def a_request_of_a_trigger_that_starts_a_run(s: Stage):
+    publish(s.engine, AFTER, "posted")
+    request = posted(s, "starts", {}, workflow="posted")
+    yield
+    s.db.execute("select fn_trigger_fire(%s, %s, %s, %s)", request)
+
+
+def a_request_of_a_trigger_that_sends_an_event(s: Stage):
+    publish(s.engine, Sequential(Wait("came", id="parcel"), AFTER), "told")
+    s.engine.start("told", {}, "K-1")
+    request = posted(s, "tells", {"key": "K-1"}, workflow="told", event_type="came", key_path="$.key")
+    yield
+    s.db.execute("select fn_trigger_fire(%s, %s, %s, %s)", request)
 
 
 def a_job(s: Stage):
@@ -182,6 +234,14 @@ def an_approval_that_is_granted(s: Stage):
     s.engine.one(deciding("approve", "ben"), (approval,))
 
 
+def an_approval_that_is_granted_in_slack(s: Stage):
+    _, approval = asked(s)
+    s.db.execute("select fn_slack_user_map(1, 'U123', 'ben', 'ada')")
+    shown = s.engine.one("select shown_digest from v_approval where approval_id = %s", (approval,))
+    yield
+    s.call("fn_slack_approval_decide", "U123", approval, "approve", shown)
+
+
 def an_approval_that_is_rejected(s: Stage):
     _, approval = asked(s, CAUGHT)
     yield
@@ -227,6 +287,16 @@ def a_report_of_another_worker(s: Stage):
     lease = s.taken()
     yield
     s.engine.report(s.hand, (lease, "completed", None), claim_limit=10)
+
+
+def a_report_of_another_worker_that_waits_for_no_lock(s: Stage):
+    s.start(BY_HAND, AFTER)
+    lease = s.taken()
+    yield
+    s.db.execute(
+        "select fn_job_report_free(%s, %s, %s, %s, array['completed'], array['null'])",
+        (s.hand, [lease.tenant_id], [lease.unit_id], [lease.lease_no]),
+    )
 
 
 def a_failure_at_another_worker(s: Stage):
@@ -277,6 +347,25 @@ def a_slot_that_a_cancelled_job_frees(s: Stage):
     s.call("fn_job_cancel", lease.unit_id, "ada")
 
 
+def a_slot_that_a_unit_set_aside_frees(s: Stage):
+    lease = line(s, "set aside")
+    yield
+    s.db.execute(
+        "select fn_job_report_set_aside(%s, %s, %s, %s, 'XX000', 'it cannot be accepted')",
+        (s.hand, lease.tenant_id, lease.unit_id, lease.lease_no),
+    )
+
+
+def a_unit_set_aside_whose_time_has_come(s: Stage):
+    other, lease = leased_by_another(s)
+    s.db.execute(
+        "select fn_job_report_set_aside(%s, %s, %s, %s, 'XX000', 'it cannot be accepted')",
+        (other, lease.tenant_id, lease.unit_id, lease.lease_no),
+    )
+    yield
+    s.fire(lease.unit_id)
+
+
 def a_slot_that_a_lost_worker_frees(s: Stage):
     lost = s.engine.worker("lost", ["process"])
     s.engine.enqueue("by_hand", p_concurrency_key="lost", p_max_concurrency=1, p_max_attempts=1)
@@ -311,6 +400,20 @@ def a_cap_of_a_workflow_that_is_raised(s: Stage):
     capped(s, "raised")
     yield
     s.call("fn_workflow_caps_set", "raised", Jsonb({"max_concurrency": 2}))
+
+
+def a_cap_of_a_workspace_that_is_raised(s: Stage):
+    publish(s.engine, Conditional("$.input.hand == true", BY_HAND, AFTER), "in_retail")
+    s.call("fn_workspace_set", "retail", Jsonb({"max_concurrency": 1}))
+    for hand in (True, False):
+        s.db.execute(
+            "select fn_run_start(1, 'in_retail', %s::jsonb[], p_workspace => 'retail')",
+            ([Jsonb({"hand": hand})],),
+        )
+        if hand:
+            s.taken()
+    yield
+    s.call("fn_workspace_set", "retail", Jsonb({"max_concurrency": 2}))
 
 
 def a_slot_that_a_cancelled_run_frees(s: Stage):
