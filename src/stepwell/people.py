@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from stepwell.calls import Calls
+from stepwell.define.json_schema import problem_of
 from stepwell.errors import InvalidInput, NotFound
 from stepwell.handles import RunHandle
 from stepwell.store.calls import people as calls
@@ -299,8 +300,8 @@ def check_form(form: Mapping[str, Any], output: Mapping[str, Any]) -> None:
     kind = jsonschema.validators.validator_for(form, default=jsonschema.Draft202012Validator)
     checker = kind(form, format_checker=kind.FORMAT_CHECKER)
     problems = [
-        f"{error.json_path}: {error.message}"
+        problem_of(error, "output")
         for error in sorted(checker.iter_errors(dict(output)), key=lambda error: error.json_path)
     ]
     if problems:
-        raise InvalidInput(f"output: {'; '.join(problems[:20])}", field="output")
+        raise InvalidInput("; ".join(problems[:20]), field="output")

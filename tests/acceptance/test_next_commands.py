@@ -30,11 +30,12 @@ ORDER = sw.Workflow(
     ),
 )
 EXPECTED = [
-    "start order -i size=A-1 -i amount=A-1 --key A-1",
+    "start order -i size=A-1 -i amount=A-1 --key mine-1",
     "inbox --all",
     "user add ada --role lead",
-    "step claim order/A-1/sign-off --as ada",
-    """step complete order/A-1/sign-off --as ada --output '{"ok": true, "size": "small", "note": "A-1"}'""",
+    "step claim order/mine-1/sign-off --as ada",
+    "step complete order/mine-1/sign-off --as ada"
+    """ --output '{"ok": true, "size": "small", "note": "A-1"}'""",
     "runs list",
 ]
 
@@ -59,11 +60,11 @@ def test_an_assignee_is_the_person_and_a_step_in_a_map_is_not_suggested(dsn, tmp
         2:4
     ] == [
         "user add ben",
-        "step claim one/A-1/sign --as ben",
+        "step claim one/mine-1/sign --as ben",
     ]
     inside = sw.Workflow("many", sw.Map("$.input.items", sw.Human("sign", role="lead")))
     assert [line.partition("stepwell ")[2] for line in commands(describe(freeze(inside), {}), settings)] == [
-        "start many -i items=A-1 --key A-1",
+        "start many -i items=A-1 --key mine-1",
         "inbox --all",
         "runs list",
     ]

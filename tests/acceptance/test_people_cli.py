@@ -44,7 +44,7 @@ def test_a_step_is_completed_and_corrected_on_the_command_line(run, db: psycopg.
     assert "Đang làm" in run("inbox", "--as", "ada", "--lang", "vi")
     assert "waiting" in run("step", "wait", step, "waiting_human", "waiting_external", "--as", "ada")
     assert "in_progress" in run("step", "resume", step, "--proof", "mail:1", "--as", "ada")
-    assert "'ok' is a required property" in run("step", "complete", step, "--as", "ada", code=1)
+    assert "output.ok: the field is missing" in run("step", "complete", step, "--as", "ada", code=1)
     assert "completed" in run("step", "complete", step, "--output", '{"ok": true}', "--as", "ada")
     asked = run("approvals", "request", "reopen", step, "--as", "ada").split()[1].rstrip(":")
     shown = ("--shown", run("approvals", "show", asked).split()[-1])

@@ -102,7 +102,7 @@ def test_the_page_of_an_approval_shows_all_that_a_slack_card_shows(page: Page, e
     approval = ask_to_act(engine, quorum=2, approvers=["ben", "cleo"], role="lead")
     decide(engine, approval, "cleo", reason="fine by me")
     open_one(page, approval)
-    expect(page).to_have_title(f"Approval {approval} · Stepwell")
+    expect(page).to_have_title(f"Approval {short(approval)} · Stepwell")
     expect(page.get_by_role("heading", level=1)).to_have_text(
         re.compile(r"shop\.refund\s+/orders/A-1/refunds")
     )
@@ -115,7 +115,7 @@ def test_the_page_of_an_approval_shows_all_that_a_slack_card_shows(page: Page, e
     expect(why).to_contain_text("Rule money · policy version 3")
     facts = page.get_by_role("region", name="Details")
     said = ("high", "1 of 2", "2 different people", "ben, cleo, or role lead", "worker-1", "can be undone")
-    for words in (*said, "Expires in 23 hours"):
+    for words in (*said, "Expires in 23 hours", f"Number{short(approval)}"):
         expect(facts).to_contain_text(words)
     expect(page.get_by_role("region", name="Votes")).to_contain_text(
         re.compile("Approved.*cleo.*fine by me", re.S)
@@ -318,3 +318,11 @@ def test_the_pages_refresh_by_themselves(page: Page, engine: Engine):
     decide(engine, approval, "ben")
     page.clock.fast_forward("00:11")
     expect(outcome(page)).to_contain_text("by ben")
+
+
+def test_a_link_of_the_narrow_navigation_keeps_its_name_beside_its_count(page: Page, engine: Engine):
+    open_one(page, ask(engine))
+    page.keyboard.press("[")
+    expect(page.locator(".frame.rail")).to_be_visible()
+    here = page.get_by_role("navigation", name="Main").get_by_role("link", name="Approvals 1 waiting")
+    expect(here).to_be_visible()

@@ -86,7 +86,7 @@ def test_the_harness_refuses_what_the_engine_refuses(office, dsn):
         await harness.start("letter")
         with pytest.raises(sw.StepwellError):
             await harness.complete("sign-off", by="bob", output={"ok": True})
-        with pytest.raises(sw.InvalidInput, match="'ok' is a required property"):
+        with pytest.raises(sw.InvalidInput, match=r"output\.ok: the field is missing"):
             await harness.complete("sign-off", by="ada", output={})
         await harness.complete("sign-off", by="ada", output={"ok": False})
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { formatBytes, formatCount, formatRelative } from "./format";
+import { formatBytes, formatCount, formatRelative, shortNumber } from "./format";
 
 const now = new Date("2026-03-01T12:00:00Z");
 const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
@@ -42,5 +42,16 @@ describe("formatRelative", () => {
   test("speaks Vietnamese", () => {
     expect(formatRelative(ago(7_200), now, "vi")).toBe("2 giờ trước");
     expect(formatRelative(ago(-7_200), now, "vi")).toBe("sau 2 giờ nữa");
+  });
+});
+
+describe("the number of a unit", () => {
+  test("is the one that the command line writes", () => {
+    expect(shortNumber("217055232")).toBe("207");
+    expect(shortNumber(7 * 2 ** 20 + 3)).toBe("7.3");
+    expect(shortNumber((1n << 40n).toString())).toBe("1048576.0");
+  });
+  test("stays as it is when it is no number of the database", () => {
+    expect(shortNumber("none")).toBe("none");
   });
 });

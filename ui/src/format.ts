@@ -75,3 +75,13 @@ export function formatDuration(milliseconds: number, locale: string): string {
   const whole = write(Math.floor(milliseconds / size), unit);
   return next && rest > 0 && unit !== "minute" ? `${whole} ${write(rest, next[0])}` : whole;
 }
+
+const places = 1n << 20n;
+
+/** The number of a unit as the command line writes it: `207`, or `7.3` where it belongs to run 7. */
+export function shortNumber(unit: string | number): string {
+  if (!/^\d+$/.test(String(unit))) return String(unit);
+  const run = BigInt(unit) / places;
+  const place = BigInt(unit) % places;
+  return place === 0n && run < places ? run.toString() : `${run}.${place}`;
+}

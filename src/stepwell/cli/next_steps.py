@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # JSON type of a parameter → a sample value.
 SAMPLES: Final = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
 TEXT_SAMPLE: Final = "A-1"
+# Not the key of the example in the README: whoever has run it would be told that the run was started before.
+KEY_SAMPLE: Final = "mine-1"
 PERSON_SAMPLE: Final = "ada"
 EVENT_LIMIT: Final = 2
 
@@ -64,8 +66,8 @@ def commands(found: Mapping[str, Any], settings: Settings) -> list[str]:
     values = [f"-i {field}={shlex.quote(value)}" for field, value in found["input"].items()]
     if not found["events"] and not found["has_people"]:
         return [" ".join([name, "start", workflow, *values, "--watch"])]
-    lines = [" ".join([name, "start", workflow, *values, f"--key {TEXT_SAMPLE}"])]
-    lines += [f"{name} signal {workflow}/{TEXT_SAMPLE} {event}" for event in found["events"][:EVENT_LIMIT]]
+    lines = [" ".join([name, "start", workflow, *values, f"--key {KEY_SAMPLE}"])]
+    lines += [f"{name} signal {workflow}/{KEY_SAMPLE} {event}" for event in found["events"][:EVENT_LIMIT]]
     if found["has_people"]:
         lines.append(f"{name} inbox --all")
     if found["person"] is not None:
@@ -77,7 +79,7 @@ def _person_commands(
     workflow: str, step: str, name: str, role: str | None, output: dict[str, Any] | None
 ) -> list[str]:
     """How a person is added, claims the step and completes it."""
-    person, place = shlex.quote(name), f"{workflow}/{TEXT_SAMPLE}/{step}"
+    person, place = shlex.quote(name), f"{workflow}/{KEY_SAMPLE}/{step}"
     added = ["user add", person, *(["--role", role] if role else [])]
     done = ["step complete", place, "--as", person]
     if output is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from typing_extensions import is_typeddict
 
@@ -18,7 +18,10 @@ from stepwell.define.names import UNSTORABLE
 from stepwell.define.problem import DefinitionError, did_you_mean, quoted
 from stepwell.json_text import holds_nul
 
-__all__ = ["input_problem", "require_form", "require_schema"]
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+__all__ = ["input_problem", "problem_of", "require_form", "require_schema"]
 
 # Keywords that the database checks, and keywords that are only descriptions.
 CHECKED: Final = (
@@ -31,6 +34,23 @@ FOR_READERS: Final = (
     "title", "description", "default", "example", "examples", "format", "deprecated", "readOnly", "writeOnly",
     "discriminator", "contentMediaType", "contentEncoding", "$schema", "$id", "$comment",
 )  # fmt: skip
+# Keyword → what it accepts, in words.
+_ACCEPTED: Final = {
+    "type": "the type {} is required",
+    "enum": "accepted are {}",
+    "const": "only {} is accepted",
+    "minimum": "at least {} is accepted",
+    "maximum": "at most {} is accepted",
+    "exclusiveMinimum": "more than {} is accepted",
+    "exclusiveMaximum": "less than {} is accepted",
+    "minLength": "a text of at least {} characters is required",
+    "maxLength": "a text of at most {} characters is accepted",
+    "minItems": "at least {} items are required",
+    "maxItems": "at most {} items are accepted",
+    "pattern": "a text that matches {} is required",
+    "format": "a text of the format {} is required",
+}
+SHOWN_CHARACTERS: Final = 100
 _NAMED: Final = ("properties", "$defs", "definitions")
 _LISTED: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE: Final = ("additionalProperties", "propertyNames", "items")
@@ -55,7 +75,31 @@ def input_problem(schema: Mapping[str, Any] | None, value: Any) -> str | None:
     import jsonschema
 
     error = next(jsonschema.Draft202012Validator(schema).iter_errors(value), None)
-    return None if error is None else f"{error.json_path.replace('$', 'input', 1)}: {error.message}"
+    return None if error is None else problem_of(error, "input")
+
+
+def problem_of(error: ValidationError, root: str) -> str:
+    """One problem of a value in plain words: the field, and what is accepted."""
+    place, keyword, accepted = error.json_path.replace("$", root, 1), error.validator, error.validator_value
+    if keyword == "required" and isinstance(error.instance, dict):
+        # The library reports each missing field by itself, and names it only in its message.
+        missing = next(name for name in accepted if error.message.startswith(repr(name)))
+        return f"{place}.{missing}: the field is missing"
+    if keyword == "additionalProperties" and accepted is False and isinstance(error.instance, dict):
+        known = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
+        unknown = [name for name in error.instance if name not in known]
+        return f"{place}: unknown field {', '.join(unknown)}; accepted: {', '.join(known) or 'none'}"
+    found = _shortened(json.dumps(error.instance, ensure_ascii=False, default=str))
+    words = _ACCEPTED.get(str(keyword))
+    if words is None:
+        return f"{place}: {error.message}"
+    if isinstance(accepted, list):
+        accepted = ", ".join(one if isinstance(one, str) else json.dumps(one) for one in accepted)
+    return f"{place}: {words.format(accepted)}, not {found}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
 
 
 def _unknown(schema: object, path: str) -> Iterator[tuple[str, str]]:

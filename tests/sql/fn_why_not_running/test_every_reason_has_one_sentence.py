@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
@@ -66,10 +68,10 @@ def test_the_reason_of_a_running_step_names_its_worker_and_lease(engine: Engine)
     run_id = engine.start("w")
     session = engine.worker("ada")
     engine.claim(session)
-    until = engine.one("select to_jsonb(expires_at) #>> '{}' from worker_session")
+    until = engine.one("select expires_at from worker_session").astimezone(UTC)
     code, english, _, who = engine.why(engine.unit(run_id, "a"))
     assert (code, who) == ("leased", "worker:ada")
-    assert english == f"a is being done by worker ada, whose lease holds until {until}."
+    assert english == f"a is being done by worker ada, whose lease holds until {until:%Y-%m-%d %H:%M:%S} UTC."
 
 
 def test_the_reason_of_a_job_behind_a_limit_gives_its_place_and_the_limit(engine: Engine):
@@ -113,6 +115,31 @@ def test_the_reason_of_a_wait_names_its_event_and_its_end(engine: Engine):
     code, english, _, who = engine.why(engine.unit(run_id, "parcel"))
     assert (code, who) == ("event", "sender of carrier.picked_up")
     assert english.startswith("parcel waits for the event carrier.picked_up, until 20")
+
+
+def test_the_reason_of_a_wait_without_an_end_names_only_its_event(engine: Engine):
+    engine.publish("w", wait("parcel", "came"))
+    _, english, vietnamese, _ = engine.why(engine.unit(engine.start("w"), "parcel"))
+    assert (english, vietnamese) == ("parcel waits for the event came.", "parcel chờ sự kiện came.")
+
+
+def test_the_reason_of_a_human_step_without_a_role_says_that_anybody_can_claim_it(engine: Engine):
+    engine.publish("w", human("sign-off"))
+    code, english, _, who = engine.why(engine.unit(engine.start("w"), "sign-off"))
+    assert (code, who) == ("human", "anyone")
+    assert english == "sign-off waits for a person; anybody can claim it."
+
+
+def test_the_reason_of_a_step_that_a_person_lets_wait_names_the_person_and_what_it_waits_for(engine: Engine):
+    engine.person("ada")
+    engine.publish("w", human("sign-off"))
+    unit_id = engine.unit(engine.start("w"), "sign-off")
+    engine.one("select fn_step_claim(1, %s, 'ada')", (unit_id,))
+    engine.one("select fn_step_wait(1, %s, 'ada', array['waiting_external'])", (unit_id,))
+    code, english, vietnamese, who = engine.why(unit_id)
+    assert (code, who) == ("human", "person:ada")
+    assert english == "ada has begun sign-off and cannot continue now: Waiting for an outside system."
+    assert vietnamese == "ada đã bắt đầu sign-off nhưng chưa thể tiếp tục: Chờ bên ngoài."
 
 
 def test_the_reason_of_a_sleeping_step_is_its_timer(engine: Engine):

@@ -11,7 +11,11 @@ declare
     v_fact record;
 begin
     select t.text_value into v_text from stepwell.i18n_text as t where t.text_key = p_text_key and t.lang = p_lang;
-    for v_fact in select f.key, f.value from jsonb_each_text(p_facts) as f loop
+    for v_fact in
+        select f.key, case when f.value ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?[+-]\d\d:\d\d$'
+            then to_char(f.value::timestamptz at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') else f.value end as value
+        from jsonb_each_text(p_facts) as f
+    loop
         v_text := replace(v_text, '{' || v_fact.key || '}', coalesce(v_fact.value, '—'));
     end loop;
     for v_fact in

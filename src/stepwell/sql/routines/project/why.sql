@@ -1,7 +1,7 @@
 -- Why nobody works on a unit now, in one sentence, and who can change that.
 
 -- Why nobody works on a unit (run, step, task or job) now, or who does: a code, one sentence in each language, and who
--- can change it. The sentences are texts of the registry (why.*).
+-- can change it. The sentences are texts of the registry (why.<code>, or why.<code>.<variant> where the facts name one).
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such unit.
@@ -42,8 +42,8 @@ begin
             'reason', v_problem.reason, 'until', v_problem.retry_at) as facts into v_found;
     end if;
     return query
-    select v_found.code, stepwell._text_fill('why.' || v_found.code, 'en', v_found.facts),
-        stepwell._text_fill('why.' || v_found.code, 'vi', v_found.facts), v_found.who;
+    select v_found.code, stepwell._text_fill(k.text_key, 'en', v_found.facts), stepwell._text_fill(k.text_key, 'vi', v_found.facts), v_found.who
+    from (select concat_ws('.', 'why', v_found.code, v_found.facts ->> 'variant') as text_key) as k;
 end
 $$;
 
@@ -215,7 +215,8 @@ begin
             and d.step_kind = 'human';
         return query select case when not found and p_unit.scope <> 'task' then 'unexplained'
             when p_unit.pic_id is not null then 'assigned' else 'human' end,
-            jsonb_build_object('name', p_name, 'role', coalesce(v_found.role, '—'), 'state', p_unit.state_code,
+            jsonb_build_object('name', p_name, 'role', v_found.role, 'state', p_unit.state_code,
+                'variant', case when v_found.role is null and p_unit.pic_id is null and (found or p_unit.scope = 'task') then 'anyone' end,
                 'person', stepwell._person_name(p_unit.tenant_id, p_unit.pic_id)),
             coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'role:' || v_found.role, 'anyone');
         return;
@@ -287,7 +288,7 @@ begin
     where w.tenant_id = p_unit.tenant_id and w.unit_id = p_unit.unit_id;
     if found then
         return query select 'event', jsonb_build_object('name', p_name, 'event_type', v_found.event_type,
-            'until', v_until), 'sender of ' || v_found.event_type;
+            'until', v_until, 'variant', case when v_until is null then 'open' end), 'sender of ' || v_found.event_type;
         return;
     end if;
     if p_unit.waiting_facet = 'waiting_time_gate' and v_until is not null then
@@ -324,7 +325,9 @@ begin
         return;
     end if;
     return query select case when p_unit.waiting_facet = 'waiting_human' or p_unit.pic_id is not null then 'human'
-        else 'unexplained' end, jsonb_build_object('name', p_name, 'role', '—', 'state', p_unit.state_code),
+        else 'unexplained' end, jsonb_build_object('name', p_name, 'state', p_unit.state_code,
+            'person', stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'facet', format('{facet.%s.label}', p_unit.waiting_facet),
+            'variant', case when p_unit.pic_id is not null then 'parked' when p_unit.waiting_facet = 'waiting_human' then 'anyone' end),
         coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'anyone');
 end
 $$;
