@@ -13,6 +13,8 @@ declare module "vue-router" {
   interface RouteMeta {
     /** Translation key of the page name, for the document title and the navigation; route parameters fill it. */
     titleKey: string;
+    /** True if the id in the path is the number of a unit, which people read in its short form. */
+    isUnit?: boolean;
     /** Group of the navigation; pages without one come first. */
     group?: "process" | "operations";
     /** What the navigation counts beside the page. */
@@ -79,7 +81,7 @@ export const routes: RouteRecordRaw[] = [
     path: "/approvals/:id(\\d+)",
     name: "approval",
     component: ApprovalPage,
-    meta: { titleKey: "approvals.one", section: "/approvals" },
+    meta: { titleKey: "approvals.one", section: "/approvals", isUnit: true },
   },
   {
     path: "/evidence",
