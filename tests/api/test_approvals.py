@@ -157,3 +157,23 @@ def test_a_page_of_another_origin_cannot_decide(api: httpx.Client, approval: int
     answer = api.options(path, headers=asked)
     assert "access-control-allow-origin" not in answer.headers
     assert api.get(f"/api/v1/approvals/{approval}").json()["votes"] == []
+
+
+def test_who_may_not_see_what_an_approval_shows_still_reads_the_list(
+    http: httpx.Client, db: psycopg.Connection, approval: int, acting
+):
+    db.execute(
+        "select fn_approval_request(1, 'reopen', subject_unit_id, 'ada', 'again', p_role => 'lead')"
+        " from v_approval where approval_id = %s",
+        (approval,),
+    )
+    db.execute("delete from permission where verb = 'payload.read' and role_name = 'everybody'")
+    eve, ben = (
+        {
+            one["reason"]: one["shown_digest"]
+            for one in http.get("/api/v1/approvals", headers=who).json()["items"]
+        }
+        for who in (acting("eve"), acting("ben"))
+    )
+    assert eve["again"] is None
+    assert ben["again"] is not None

@@ -103,7 +103,9 @@ class ApprovalView(BaseModel):
     approvers: list[str] | None
     approver_role: str | None
     about: SkipValidation[About] | None = Field(description="the proposed action, or the change of rules")
-    shown_digest: str = Field(description="the digest of what this approval shows; a decision sends it back")
+    shown_digest: str | None = Field(
+        description="the digest of what this approval shows, if you may see that; a decision sends it back"
+    )
 
 
 class Decision(BaseModel):

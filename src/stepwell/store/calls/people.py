@@ -90,7 +90,8 @@ class Approval:
     approver_role: str | None
     about: dict[str, Any] | None
     # The digest of everything above that does not change by a decision; a decision carries it.
-    shown_digest: str
+    # None for whoever may not see what the approval shows.
+    shown_digest: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +258,7 @@ def request_approval(
 
 
 def decide_approval(
-    tenant: int, approval_id: int, decision: str, actor: str, shown_digest: str, reason: str | None
+    tenant: int, approval_id: int, decision: str, actor: str, shown_digest: str | None, reason: str | None
 ) -> Call[str]:
     return Call(
         "select stepwell.fn_approval_decide(%s, %s, %s, %s, %s, %s)",
