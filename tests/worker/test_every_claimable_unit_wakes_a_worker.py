@@ -12,28 +12,33 @@ import pytest
 from tests.tidy.sources import files, read
 from tests.tidy.sql_calls import FOLDER, graph
 from tests.tidy.sql_source import definitions
-from tests.worker import wake_paths
+from tests.worker import wake_paths, wake_paths_of_slots
 from tests.worker.resting_stage import Stage, resting
 
 Path = Callable[[Stage], Iterator[None]]
-PATHS: list[Path] = [found for found in vars(wake_paths).values() if isgeneratorfunction(found)]
+PATHS: list[Path] = [
+    found
+    for module in (wake_paths, wake_paths_of_slots)
+    for found in vars(module).values()
+    if isgeneratorfunction(found)
+]
 
 
 # Which path calls which public function that leads to a row in the queue.
 CALLED_IN: dict[str, Path] = {
     "fn_approval_decide": wake_paths.an_approval_that_is_granted,
     "fn_approval_withdraw": wake_paths.an_approval_that_is_withdrawn,
-    "fn_job_cancel": wake_paths.a_slot_that_a_cancelled_job_frees,
+    "fn_job_cancel": wake_paths_of_slots.a_slot_that_a_cancelled_job_frees,
     "fn_job_enqueue": wake_paths.a_job,
     "fn_job_report": wake_paths.a_report_of_another_worker,
     "fn_job_report_free": wake_paths.a_report_of_another_worker_that_waits_for_no_lock,
-    "fn_job_report_set_aside": wake_paths.a_slot_that_a_unit_set_aside_frees,
+    "fn_job_report_set_aside": wake_paths_of_slots.a_slot_that_a_unit_set_aside_frees,
     "fn_job_retry": wake_paths.a_retry_by_hand,
-    "fn_leases_recover": wake_paths.a_worker_that_is_lost,
+    "fn_leases_recover": wake_paths_of_slots.a_worker_that_is_lost,
     "fn_receipt_reverse": wake_paths.an_effect_that_is_reversed,
     "fn_receipt_settle": wake_paths.a_receipt_that_a_person_settles,
-    "fn_run_cancel": wake_paths.a_slot_that_a_cancelled_run_frees,
-    "fn_run_pause": wake_paths.a_slot_that_a_paused_run_frees,
+    "fn_run_cancel": wake_paths_of_slots.a_slot_that_a_cancelled_run_frees,
+    "fn_run_pause": wake_paths_of_slots.a_slot_that_a_paused_run_frees,
     "fn_run_resume": wake_paths.a_run_that_is_resumed,
     "fn_run_retry": wake_paths.a_failed_run_that_is_retried,
     "fn_run_start": wake_paths.a_start,
@@ -48,9 +53,9 @@ CALLED_IN: dict[str, Path] = {
     "fn_step_reopen_for_correction": wake_paths.a_step_that_is_reopened_for_correction,
     "fn_timers_fire": wake_paths.a_retry_that_is_due,
     "fn_trigger_fire": wake_paths.a_request_of_a_trigger_that_starts_a_run,
-    "fn_worker_close": wake_paths.a_worker_that_closes,
-    "fn_workflow_caps_set": wake_paths.a_cap_of_a_workflow_that_is_raised,
-    "fn_workspace_set": wake_paths.a_cap_of_a_workspace_that_is_raised,
+    "fn_worker_close": wake_paths_of_slots.a_worker_that_closes,
+    "fn_workflow_caps_set": wake_paths_of_slots.a_cap_of_a_workflow_that_is_raised,
+    "fn_workspace_set": wake_paths_of_slots.a_cap_of_a_workspace_that_is_raised,
 }
 # These call the part that changes states, and only for units that no worker claims.
 QUEUES_NOTHING = {
