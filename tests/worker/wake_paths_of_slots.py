@@ -1,4 +1,4 @@
-"""All calls that make room for a unit, or release it: slots, caps and leases. Generators as in wake_paths.py."""
+"""All calls that make room for a unit or release it: slots, caps and leases. Generators as in wake_paths."""
 
 from __future__ import annotations
 
