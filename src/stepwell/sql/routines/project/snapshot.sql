@@ -124,9 +124,9 @@ as $$
 $$;
 
 -- When the open steps of a run are expected to begin and to end, as columns, in milliseconds after its start: the median of the
--- five newest completed runs of the same version. A step that has begun takes as long as it took them. Steps to come keep their
--- distances; when the first of them is late, all of them are as late. Steps that half of those runs did not carry out are left
--- out. Null with fewer than three runs.
+-- three newest completed runs of the same version. A step that has begun takes as long as it took them. Steps to come keep their
+-- distances; when the first of them is late, all of them are as late. Steps that only one of those runs carried out are left out.
+-- Null with fewer than three runs.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing; null when there is no such run.
@@ -135,7 +135,7 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     with this as materialized (
-        select r.workflow_id, r.version_id, r.created_at, (extract(epoch from stepwell.now() - r.created_at) * 1000)::bigint as now_ms
+        select r.workflow_id, r.version_id, r.created_at, (date_part('epoch', stepwell.now() - r.created_at) * 1000)::bigint as now_ms
         from stepwell.run_detail as r
         where r.tenant_id = p_tenant_id and r.run_id = p_run_id
     ), past as materialized (
@@ -149,19 +149,23 @@ as $$
                 order by o.run_id desc limit 100
             ) as x
             where x.finished_state = 'completed' and x.is_same
-            order by x.run_id desc limit 5
+            order by x.run_id desc limit 3
         ) as o
-    ), pace as (
-        select u.def_no,
-            percentile_cont(0.5) within group (order by extract(epoch from u.started_at - p.created_at) * 1000) as start_ms,
-            percentile_cont(0.5) within group (order by extract(epoch from u.completed_at - u.started_at) * 1000) as work_ms
+    ), seen as (
+        select u.def_no, date_part('epoch', u.started_at - p.created_at) as start_s, date_part('epoch', u.completed_at - u.started_at) as work_s
         from past as p
         inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id between p.first_id and p.last_id
-        where p.run_count >= 3 and u.scope = 'step' and u.item_no is null and u.started_at is not null and u.completed_at is not null
-        group by u.def_no, p.run_count
-        having count(*) * 2 >= p.run_count
+        where p.run_count = 3 and u.scope = 'step' and u.item_no is null and u.started_at is not null and u.completed_at is not null
+    ), pace as (
+        -- The middle one of three, or half way between two: without a sort for each step.
+        select x.def_no,
+            (case when count(*) = 3 then sum(x.start_s) - min(x.start_s) - max(x.start_s) else sum(x.start_s) / 2 end * 1000)::bigint as start_ms,
+            (case when count(*) = 3 then sum(x.work_s) - min(x.work_s) - max(x.work_s) else sum(x.work_s) / 2 end * 1000)::bigint as work_ms
+        from seen as x
+        group by x.def_no
+        having count(*) between 2 and 3
     ), open_step as (
-        select stepwell._unit_no(u.unit_id) as no, (extract(epoch from u.started_at - t.created_at) * 1000)::bigint as started_ms,
+        select stepwell._unit_no(u.unit_id) as no, (date_part('epoch', u.started_at - t.created_at) * 1000)::bigint as started_ms,
             c.start_ms, c.work_ms, t.now_ms,
             greatest(0, t.now_ms - min(c.start_ms) filter (where u.started_at is null) over ()) as late_ms
         from this as t
@@ -170,9 +174,9 @@ as $$
         inner join pace as c on u.def_no = c.def_no
         where u.scope = 'step' and u.item_no is null and not stepwell._has_ended(u.state_code)
     ), expected as (
-        select s.no, coalesce(s.started_ms, (s.start_ms + s.late_ms)::bigint) as from_ms,
-            case when s.started_ms is null then (s.start_ms + s.late_ms + s.work_ms)::bigint
-                else greatest(s.now_ms, (s.started_ms + s.work_ms)::bigint) end as to_ms
+        select s.no, coalesce(s.started_ms, s.start_ms + s.late_ms) as from_ms,
+            case when s.started_ms is null then s.start_ms + s.late_ms + s.work_ms
+                else greatest(s.now_ms, s.started_ms + s.work_ms) end as to_ms
         from open_step as s
     )
     select json_build_object('past_runs', (select max(p.run_count) from past as p), 'no', array_agg(e.no order by e.no),
