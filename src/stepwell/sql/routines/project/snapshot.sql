@@ -101,10 +101,12 @@ as $$
     with past as (
         select extract(epoch from x.finished_at - x.created_at) as seconds
         from (
+            -- One value, not a join: so the index of the workflow gives its newest runs, however many others there are.
             select o.finished_at, o.created_at, o.finished_state
-            from stepwell.run_detail as r
-            inner join stepwell.run_detail as o on r.tenant_id = o.tenant_id and r.workflow_id = o.workflow_id
-            where r.tenant_id = p_tenant_id and r.run_id = p_run_id and o.finished_at is not null and o.run_id <> p_run_id
+            from stepwell.run_detail as o
+            where o.tenant_id = p_tenant_id and o.workflow_id = (select r.workflow_id from stepwell.run_detail as r
+                    where r.tenant_id = p_tenant_id and r.run_id = p_run_id)
+                and o.finished_at is not null and o.run_id <> p_run_id
             order by o.run_id desc limit 100
         ) as x
         where x.finished_state = 'completed'
@@ -142,37 +144,44 @@ as $$
         select o.created_at, stepwell._run_unit(o.run_id) + 1 as first_id, stepwell._run_last(o.run_id) as last_id, count(*) over () as run_count
         from (
             select x.run_id, x.created_at from (
-                select o.run_id, o.created_at, o.finished_state, o.version_id = t.version_id as is_same
-                from this as t
-                inner join stepwell.run_detail as o on o.tenant_id = p_tenant_id and t.workflow_id = o.workflow_id
-                where o.finished_at is not null and o.run_id <> p_run_id
+                select o.run_id, o.created_at, o.finished_state, o.version_id = (select t.version_id from this as t) as is_same
+                from stepwell.run_detail as o
+                where o.tenant_id = p_tenant_id and o.workflow_id = (select t.workflow_id from this as t) and o.finished_at is not null
+                    and o.run_id <> p_run_id
                 order by o.run_id desc limit 100
             ) as x
             where x.finished_state = 'completed' and x.is_same
             order by x.run_id desc limit 3
         ) as o
     ), seen as (
-        select u.def_no, date_part('epoch', u.started_at - p.created_at) as start_s, date_part('epoch', u.completed_at - u.started_at) as work_s
+        select x.def_no, x.start_s, x.work_s, null::int as no, null::float8 as started_s
         from past as p
-        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id between p.first_id and p.last_id
-        where p.run_count = 3 and u.scope = 'step' and u.item_no is null and u.started_at is not null and u.completed_at is not null
+        cross join lateral (
+            select u.def_no, date_part('epoch', u.started_at - p.created_at) as start_s, date_part('epoch', u.completed_at - u.started_at) as work_s
+            from stepwell.work_unit as u
+            where u.tenant_id = p_tenant_id and u.unit_id between p.first_id and p.last_id and p.run_count = 3 and u.scope = 'step'
+                and u.item_no is null and u.started_at is not null and u.completed_at is not null
+            offset 0
+        ) as x
+        union all
+        select u.def_no, null, null, stepwell._unit_no(u.unit_id), date_part('epoch', u.started_at - (select t.created_at from this as t))
+        from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
+            and u.scope = 'step' and u.item_no is null and not stepwell._has_ended(u.state_code)
     ), pace as (
-        -- The middle one of three, or half way between two: without a sort for each step.
-        select x.def_no,
-            (case when count(*) = 3 then sum(x.start_s) - min(x.start_s) - max(x.start_s) else sum(x.start_s) / 2 end * 1000)::bigint as start_ms,
-            (case when count(*) = 3 then sum(x.work_s) - min(x.work_s) - max(x.work_s) else sum(x.work_s) / 2 end * 1000)::bigint as work_ms
+        -- One group for each step of the graph: no join of thousands of steps, whatever the planner believes of the tables. The
+        -- middle one of three, or half way between two, needs no sort.
+        select max(x.no) as no, (max(x.started_s) * 1000)::bigint as started_ms,
+            (case when count(x.start_s) = 3 then sum(x.start_s) - min(x.start_s) - max(x.start_s) else sum(x.start_s) / 2 end * 1000)::bigint as start_ms,
+            (case when count(x.start_s) = 3 then sum(x.work_s) - min(x.work_s) - max(x.work_s) else sum(x.work_s) / 2 end * 1000)::bigint as work_ms
         from seen as x
         group by x.def_no
-        having count(*) between 2 and 3
+        having max(x.no) is not null and count(x.start_s) between 2 and 3
     ), open_step as (
-        select stepwell._unit_no(u.unit_id) as no, (date_part('epoch', u.started_at - t.created_at) * 1000)::bigint as started_ms,
-            c.start_ms, c.work_ms, t.now_ms,
-            greatest(0, t.now_ms - min(c.start_ms) filter (where u.started_at is null) over ()) as late_ms
-        from this as t
-        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id
-            and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
-        inner join pace as c on u.def_no = c.def_no
-        where u.scope = 'step' and u.item_no is null and not stepwell._has_ended(u.state_code)
+        select c.no, c.started_ms, c.start_ms, c.work_ms, t.now_ms,
+            greatest(0, t.now_ms - min(c.start_ms) filter (where c.started_ms is null) over ()) as late_ms
+        from pace as c
+        cross join this as t
     ), expected as (
         select s.no, coalesce(s.started_ms, s.start_ms + s.late_ms) as from_ms,
             case when s.started_ms is null then s.start_ms + s.late_ms + s.work_ms
