@@ -169,8 +169,6 @@ IN_ANOTHER_FILE: dict[str, str] = {
     "_guard_expression": "everything about guards is in one file",
     "_steps_defer": "everything about a costly expression of a step is in one file",
     "_steps_resume": "everything about a costly expression of a step is in one file",
-    "_path_doubtful": "everything about strict reading is in one file",
-    "_path_excess": "everything about the cost of an expression is in one file",
     "_people_behind": "everything about the line of a run is in one file",
     "_people_of": "everything about the line of a run is in one file",
     "_policy_decided": "every change of a policy is in one file",

@@ -19,7 +19,7 @@ begin
     -- Most workflows have none, and then nothing of past runs is read.
     if not exists (select from stepwell.workflow_step_def as d
         where d.tenant_id = p_tenant_id and d.version_id = v_run.version_id and d.config ? 'milestone') then
-        return '[]';
+        return '[]'::json;
     end if;
     -- The numbers of units are worked out first: row level security lets no sum of another row into an index.
     with mine as materialized (
