@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 THEMES = ("light", "dark", "contrast")
 LANGUAGES = ("en", "vi")
@@ -40,13 +40,3 @@ def looks(page: Page) -> Iterator[dict[str, Any]]:
         for theme in THEMES:
             page.evaluate(_CHOOSE, [theme, language])
             yield ALL_RULES if theme == THEMES[0] else CONTRAST
-
-
-def clean_in_every_look(page: Page, *visits: tuple[str, str]) -> None:
-    """Opens each address in each look; `visits` have the address and what is visible when it is ready."""
-    page.goto(visits[0][0])
-    for rules in looks(page):
-        for path, ready in visits:
-            page.goto(path)
-            expect(page.locator(ready).first).to_be_visible()
-            clean(page, rules)

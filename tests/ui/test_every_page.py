@@ -45,6 +45,11 @@ PAGES: dict[str, list[tuple[str, str]]] = {
     "/settings/sessions": [("/settings/sessions", "main .card")],
     "/:rest(.*)*": [("/nowhere", "h1")],
 }
+# A text that is a key of a translation.
+KEY = re.compile(
+    r"\b(approvals|evidence|graph|health|inbox|live|palette|problems|rollup|run|runs|settings|shell|signIn|workflows)"
+    r"\.[a-z]{3,}"
+)
 # A folder for pictures of all pages, for people who want to look at them.
 PICTURES = os.environ.get("PICTURES_FOLDER")
 _THEME = "theme => { document.documentElement.dataset.theme = theme; }"
@@ -88,6 +93,7 @@ def test_axe_finds_nothing_with_any_rule_in_any_theme(page: Page, place: World, 
             page.evaluate(_THEME, theme)
             clean(page)
             picture(page, path, theme)
+        assert not KEY.search(page.locator("body").inner_text())
         page.set_viewport_size({"width": 390, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off"
         picture(page, path, "phone")

@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.sql.drive import Engine, human, operation
-from tests.ui.looks import clean_in_every_look
 
 EDGES = [("fetch", "pack"), ("fetch", "sign"), ("pack", "ship"), ("sign", "ship"), ("ship", "bill")]
 
@@ -142,12 +141,3 @@ def test_the_past_is_read_only_and_in_the_address(page: Page, run: int, engine: 
     expect(card(page, "fetch")).not_to_contain_text("Completed")
     page.get_by_role("button", name="Back to live").click()
     expect(card(page, "fetch")).to_contain_text("Completed")
-
-
-def test_axe_finds_no_violation_in_any_look(page: Page, run: int):
-    clean_in_every_look(
-        page,
-        (f"/runs/{run}?step=2", ".node"),
-        (f"/runs/{run}?tab=list", ".row"),
-        (f"/runs/{run}?tab=timeline", ".row"),
-    )
