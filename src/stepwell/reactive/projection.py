@@ -312,6 +312,7 @@ class Projection(RunState):
                 self._abort(unit)
             case CallEventType.ERROR if event.will_retry:
                 unit.error = event.error
+                self._release(unit)  # between two attempts it has no slot
             case CallEventType.ERROR:
                 self._settle(unit, NodeStatus.FAILED, error=event.error)
             case _:

@@ -181,6 +181,18 @@ def test_a_waiting_call_frees_its_slot_and_needs_a_new_one():
     assert run.may_run("a")
 
 
+@pytest.mark.requirement("RX-08")
+def test_a_call_between_two_attempts_has_no_slot():
+    run = Projection(graph_of(Parallel(op("a"), op("b"), max_concurrency=1)))
+    run.append(requested("a"))
+    run.append(failed("a", will_retry=True))
+    assert words(run) == {"a": "running", "b": "ready"}
+    run.append(requested("b"))
+    run.append(requested("a", attempt=2))
+    run.append(responded("b"))
+    assert words(run) == {"a": "running", "b": "completed"}
+
+
 @pytest.mark.requirement("RX-09")
 def test_abort_node_aborts_its_dependents_and_fails_the_run():
     run = Projection(JOIN)
