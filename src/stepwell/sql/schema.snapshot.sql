@@ -498,7 +498,8 @@ create table stepwell.event_reader (
     reader_name text not null,
     last_tx xid8 default '0'::xid8 not null,
     last_event_id bigint default 0 not null,
-    moved_at timestamp with time zone default clock_timestamp() not null
+    moved_at timestamp with time zone default clock_timestamp() not null,
+    principal_id bigint
 );
 alter table stepwell.event_reader enable row level security;
 -- granted to stepwell_api: select

@@ -5,6 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from tests.sql.binding import bind, token
 from tests.sql.drive import Engine, operation
 from tests.support.wait import until_row
 
@@ -41,6 +42,24 @@ def test_the_position_of_a_reader_is_stored_and_only_moves_forward(engine: Engin
     following = engine.db.execute("select tx, event_id from fn_events_read(1, 'relay')").fetchall()
     assert following[0] == rows[3]
     assert engine.db.execute("select tx, event_id from fn_events_read(1, 'other')").fetchall()[0] == rows[0]
+
+
+def test_only_its_own_account_moves_a_reader(engine: Engine):
+    rows = engine.db.execute("select tx, event_id from fn_events_read(1, p_limit => 4)").fetchall()
+    tokens = {name: token(engine.db, 1, name, ["viewer"]) for name in ("ada", "ben")}
+
+    def ack(name: str, position: tuple[int, int]) -> bool:
+        with engine.db.transaction():
+            engine.db.execute("set local role stepwell_api")
+            bind(engine.db, tokens[name])
+            return bool(engine.one("select stepwell.fn_events_ack(1, 'relay', %s, %s)", position))
+
+    assert ack("ada", rows[0])
+    with pytest.raises(psycopg.Error) as caught:
+        ack("ben", rows[2])
+    assert caught.value.sqlstate == "SW007"
+    assert "another account" in str(caught.value)
+    assert ack("ada", rows[1])
 
 
 def test_another_tenant_reads_no_event_of_this_one(engine: Engine):

@@ -43,15 +43,19 @@ begin
 end
 $$;
 
--- Stores how far a reader has come. The position only moves forward, and never beyond what fn_events_read may return.
+-- Stores how far a reader has come. The position only moves forward, and never beyond what fn_events_read may return. The
+-- reader belongs to the account that moved it first: nobody else makes it skip events.
 -- Locks: the reader's row.
 -- Idempotency: an older or equal position changes nothing and returns false.
--- Raises: SW001 for a missing name or a position that was not readable yet; SW007 for another tenant.
+-- Raises: SW001 for a missing name or a position that was not readable yet; SW007 for another tenant or the reader of another
+-- account.
 create or replace function stepwell.fn_events_ack(p_tenant_id int, p_reader text, p_tx bigint, p_event_id bigint)
 returns boolean
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
+declare
+    v_principal_id constant bigint := stepwell.bound_principal();
 begin
     perform stepwell._verb_check(p_tenant_id, 'read');
     if coalesce(length(p_reader), 0) not between 1 and 200 then
@@ -62,11 +66,21 @@ begin
         raise exception using errcode = 'SW001', column = 'tx',
             message = 'tx: must be the position of an event that fn_events_read has returned';
     end if;
-    insert into stepwell.event_reader as r (tenant_id, reader_name, last_tx, last_event_id, moved_at)
-    values (p_tenant_id, p_reader, p_tx::text::xid8, p_event_id, stepwell.now())
+    insert into stepwell.event_reader as r (tenant_id, reader_name, last_tx, last_event_id, moved_at, principal_id)
+    values (p_tenant_id, p_reader, p_tx::text::xid8, p_event_id, stepwell.now(), v_principal_id)
     on conflict (tenant_id, reader_name) do update set
-        last_tx = excluded.last_tx, last_event_id = excluded.last_event_id, moved_at = excluded.moved_at
-    where (r.last_tx, r.last_event_id) < (excluded.last_tx, excluded.last_event_id);
-    return found;
+        last_tx = excluded.last_tx, last_event_id = excluded.last_event_id, moved_at = excluded.moved_at,
+        principal_id = coalesce(r.principal_id, excluded.principal_id)
+    where (r.last_tx, r.last_event_id) < (excluded.last_tx, excluded.last_event_id)
+        and (v_principal_id is null or coalesce(r.principal_id, v_principal_id) = v_principal_id);
+    if found then
+        return true;
+    end if;
+    if exists (select from stepwell.event_reader as r where r.tenant_id = p_tenant_id and r.reader_name = p_reader
+        and r.principal_id <> v_principal_id) then
+        raise exception using errcode = 'SW007', column = 'reader',
+            message = format('reader: %s belongs to another account; use a name of your own', p_reader);
+    end if;
+    return false;
 end
 $$;
