@@ -82,6 +82,8 @@ class StepwellError(Exception):
         self.detail = detail
         self.hint = hint
         self.field = field
+        if hint:
+            self.add_note(f"Hint: {hint}")  # the last line of a traceback
 
     def __str__(self) -> str:
         return self.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 
 import psycopg
 import pytest
@@ -44,6 +45,13 @@ def test_each_own_sqlstate_becomes_one_exception(db, sqlstate, expected):
 def test_every_exception_with_a_sqlstate_is_in_the_list():
     with_state = {cls for cls in _all_errors() if cls.__dict__.get("sqlstate")}
     assert with_state - {errors.StepwellError} == set(SQLSTATES.values())
+
+
+def test_a_traceback_ends_with_the_hint():
+    error = errors.NotFound("workflow greting is not published", hint="did you mean greeting?")
+    shown = "".join(traceback.format_exception(error))
+    assert shown.endswith("workflow greting is not published\nHint: did you mean greeting?\n")
+    assert str(error) == "workflow greting is not published"
 
 
 def test_codes_are_unique():
