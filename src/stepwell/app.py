@@ -253,7 +253,7 @@ class App(AppCalls):
     async def _warn_of_unregistered(self, client: Client, graph: Graph) -> None:
         """A step whose operation nobody has registered waits: its developer reads it before a run does."""
         foreign = graph.operations() - self.handlers.keys()
-        if not foreign:
+        if not foreign or not await client.perform(publish.may_read_operations()):
             return
         known = await client.perform(publish.known_operations(client.tenant_id))
         for operation in sorted(foreign - known):

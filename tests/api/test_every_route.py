@@ -45,6 +45,7 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
         "unit_id": str(unit_id),
         "step_run_id": str(engine.unit(run_id, "sign")),
         "approval_id": str(approval_id),
+        "category": "overdue_step",
         "job_id": str(job_id),
         "receipt_id": str(unit_id),
         "problem_id": "1",

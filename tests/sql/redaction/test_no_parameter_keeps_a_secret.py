@@ -96,6 +96,7 @@ MORE: dict[str, dict[str, Any]] = {
     "fn_calendar_set": {"p_calendar_name": "office", "p_time_zone": "UTC",
         "p_hours": Jsonb([{"weekday": 1, "opens": "09:00", "closes": "17:00"}])},
     "fn_evidence_seal": {"p_digest": "0" * 64, "p_with_payloads": False},
+    "fn_governance_read": {"p_category": "overdue_step", "p_limit": 1},
     "fn_keeper_lead": {"p_holder": "me", "p_fence": 0, "p_seconds": 9},
     "fn_policy_propose": {"p_rules": Jsonb([rule("all", "allow")])},
     "fn_principal_change": {"p_name": "ben"},

@@ -136,7 +136,7 @@ def test_python_and_the_database_know_the_same_keywords(db: Any, keyword: str):
 def test_a_run_in_memory_checks_its_input():
     graph = freeze(Workflow("w", STEP, input=Order))
     assert MemoryEngine(graph, input={"order_id": "A", "lines": [{"sku": "X", "count": 1}]}).run()
-    with pytest.raises(InvalidInput, match=r"input\.lines\[0\]\.count: 0 is less than"):
+    with pytest.raises(InvalidInput, match=r"input\.lines\[0\]\.count: at least 1 is accepted"):
         MemoryEngine(graph, input={"order_id": "A", "lines": [{"sku": "X", "count": 0}]}).run()
 
 

@@ -25,6 +25,13 @@ def publish_workflow(tenant: int, graph: bytes, actor: str) -> Call[Published]:
     )
 
 
+def may_read_operations() -> Call[bool]:
+    """False for the role of a worker, which reads no tables."""
+    return Call(
+        "select has_table_privilege('stepwell.operation', 'select')", (), lambda rows: bool(rows[0][0])
+    )
+
+
 def known_operations(tenant: int) -> Call[set[str]]:
     """The names of all operations that an app or a worker has registered."""
     return Call(
