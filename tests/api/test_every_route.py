@@ -18,6 +18,9 @@ from tests.support.clock import Clock
 
 MARK = "only-tenant-one"
 
+# Parameters of paths that name what all tenants have: each tenant is answered with its own rows.
+OF_NO_TENANT = {"category"}
+
 
 @pytest.fixture
 def seeds(db: psycopg.Connection) -> dict[str, str]:
@@ -146,7 +149,7 @@ def test_another_tenant_sees_and_changes_nothing(
         answer = asked(http, one, seeds, **headers)
         assert answer.status_code < 500, (one.name, answer.text)
         assert not shows(answer, seeds), (one.name, answer.text)
-        if one.is_read and one.parameters("path"):
+        if one.is_read and {name["name"] for name in one.parameters("path")} - OF_NO_TENANT:
             assert answer.status_code in (404, 422), (one.name, answer.text)
     assert _of_tenant(db) == before
 
