@@ -21,7 +21,7 @@ SAMPLE = 60
 # The whole product is cut into so many slices, each a test of its own: they can run beside each other.
 SLICES = 8
 # The list of columns that are not covered may become shorter, not longer.
-LISTED = 8
+LISTED = 7
 SEED = int(os.environ.get("STEPWELL_TAMPER_SEED", "18"))
 IS_WHOLE = os.environ.get("STEPWELL_TAMPER") == "all"
 DOCUMENT = Path(__file__).parents[2] / "docs" / "audit.md"

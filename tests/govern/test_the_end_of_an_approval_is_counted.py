@@ -17,6 +17,7 @@ from stepwell.govern import evidence
 from stepwell.govern import verify as verifier
 from stepwell.govern.evidence import export_by
 from stepwell.store.calls import evidence as calls
+from stepwell.store.calls.audit_rights import connecting
 from stepwell.store.calls.evidence import RunReader
 from tests.govern.both_verifiers import Both, both_verifiers
 from tests.govern.sample_run import make_sample_run
@@ -32,8 +33,11 @@ def both() -> Iterator[Both]:
 class Exporter:
     """Exports as a person does; before its first `late_count` bindings an approval has another event."""
 
-    def __init__(self, client: Client, db: psycopg.Connection, run_id: int, late_count: int) -> None:
-        self.client, self.db, self.run_id, self.late_count = client, db, run_id, late_count
+    def __init__(
+        self, client: Client, db: psycopg.Connection, reads: Any, run_id: int, late_count: int
+    ) -> None:
+        self.client, self.db, self.reads = client, db, reads
+        self.run_id, self.late_count = run_id, late_count
         self.data = b""
 
     @property
@@ -44,7 +48,7 @@ class Exporter:
         return await self.client.perform(call)
 
     def reading(self) -> AbstractContextManager[RunReader]:
-        return calls.reading(self.client.conninfo, self.tenant_id, self.run_id)
+        return calls.reading(self.reads, self.tenant_id, self.run_id, None)
 
     async def bind(self, digest: str) -> Any:
         if self.late_count > 0:
@@ -67,8 +71,9 @@ def exporting(dsn: str, db: psycopg.Connection, run_id: int, late_count: int) ->
     async def act() -> Exporter:
         client = await Client.connect(dsn, actor="cli:ada")
         try:
-            exporter = Exporter(client, db, run_id, late_count)
-            await export_by(exporter, with_payloads=False, limit_seconds=90)
+            with connecting(dsn) as reads:
+                exporter = Exporter(client, db, reads, run_id, late_count)
+                await export_by(exporter, with_payloads=False, limit_seconds=90)
             return exporter
         finally:
             await client.close()

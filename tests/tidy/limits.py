@@ -15,4 +15,7 @@ LONG_FUNCTIONS: dict[str, str] = {
     "src/stepwell/sql/routines/transition/apply.sql::_transition_apply": (
         "one statement judges, changes, appends and counts on one snapshot; two would read rows twice"
     ),
+    "src/stepwell/sql/routines/project/snapshot.sql::fn_run_steps_columns": (
+        "one statement shows many runs with one pass over their steps; two would read the steps twice"
+    ),
 }

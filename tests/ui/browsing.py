@@ -18,7 +18,7 @@ FLAGS = [
     "--disable-sync",
     "--headless",
 ]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 @contextmanager

@@ -113,6 +113,7 @@ def test_a_person_claims_and_completes_a_step_with_its_form_by_keyboard(page: Pa
     dialog.get_by_label("Value in mm").fill("0.4")
     page.keyboard.press("Control+Enter")
     expect(found.get_by_text("Completed").first).to_be_visible()
+    expect(found.get_by_text("How it ended")).to_be_visible()
     found.get_by_role("button", name="Outputs").click()
     expect(found.get_by_text('"worn"')).to_be_visible()
 

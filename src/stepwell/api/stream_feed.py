@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TICK_SECONDS = 0.2
+# Reading takes at most so much of the time, as long as the streams are not later than this.
+READING_SHARE = 0.1
+TICK_SECONDS_LIMIT = 1.0
 RIGHTS_SECONDS = 5.0
 WORKERS_SECONDS = 2.0
 # A stream that is so far behind is closed; it continues from its last position.
@@ -156,6 +159,11 @@ class Subscriber:
             self.messages.clear()
             self.waiting_bytes = 0
         self.changed.set()
+
+
+def pause(spent: float) -> float:
+    """Seconds until the next read: the more there is to read, the more is read together."""
+    return min(max(spent / READING_SHARE, TICK_SECONDS), TICK_SECONDS_LIMIT)
 
 
 class Feed:

@@ -110,8 +110,8 @@ class Hub:
 
     async def _run(self, feed: Feed) -> None:
         """Read for one tenant until its last stream ends. A failure delays the streams, and loses nothing."""
-        rights_at = workers_at = time.monotonic()
-        while not await _is_set(feed.left, stream_feed.TICK_SECONDS):
+        rights_at = workers_at = now = time.monotonic()
+        while not await _is_set(feed.left, stream_feed.pause(time.monotonic() - now)):
             now = time.monotonic()
             try:
                 if now >= rights_at:

@@ -14,6 +14,7 @@ SOURCES = {
     "audit_unit_lives": "its events",
     "audit_unit_definitions": "its definition or its record",
     "audit_unit_people": "the log and its definition",
+    "audit_unit_catches": "the conditionals that were decided after it",
 }
 
 

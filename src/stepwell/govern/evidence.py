@@ -22,6 +22,7 @@ from stepwell.govern.seal import WAIT_LIMIT_SECONDS, Sealer, seal_until
 from stepwell.govern.verify import SEAL_EVENT
 from stepwell.store.calls import audit, evidence
 from stepwell.store.calls.audit import Position
+from stepwell.store.calls.audit_rights import Connection, connecting
 from stepwell.store.calls.evidence import RunReader
 from stepwell.store.connection.call import Call
 
@@ -60,8 +61,11 @@ class Exporter(Sealer, Protocol):
 class _Person:
     """Exports with the rights of a client."""
 
-    def __init__(self, client: Client, run_id: int, to: str | None, with_payloads: bool) -> None:
-        self.client, self.run_id, self.to, self.with_payloads = client, run_id, to, with_payloads
+    def __init__(
+        self, client: Client, connection: Connection, run_id: int, to: str | None, with_payloads: bool
+    ) -> None:
+        self.client, self.connection = client, connection
+        self.run_id, self.to, self.with_payloads = run_id, to, with_payloads
 
     @property
     def tenant_id(self) -> int:
@@ -71,7 +75,7 @@ class _Person:
         return await self.client.perform(call)
 
     def reading(self) -> AbstractContextManager[RunReader]:
-        return evidence.reading(self.client.conninfo, self.tenant_id, self.run_id, self.client.token)
+        return evidence.reading(self.connection, self.tenant_id, self.run_id, self.client.token)
 
     async def bind(self, digest: str) -> Position:
         actor = self.client.actor
@@ -97,8 +101,9 @@ async def export(
     limit_seconds: float = WAIT_LIMIT_SECONDS,
 ) -> Exported:
     """Export the bundle of an ended run and store it; the same run gives the same bytes."""
-    person = _Person(client, run_id, to, with_payloads)
-    return await export_by(person, with_payloads=with_payloads, limit_seconds=limit_seconds)
+    with connecting(client.conninfo) as connection:
+        person = _Person(client, connection, run_id, to, with_payloads)
+        return await export_by(person, with_payloads=with_payloads, limit_seconds=limit_seconds)
 
 
 async def export_by(exporter: Exporter, *, with_payloads: bool, limit_seconds: float) -> Exported:

@@ -17,6 +17,7 @@ from stepwell.errors import DatabaseUnavailable, StepwellError
 from stepwell.govern.evidence import export_by, file_name
 from stepwell.store.calls import due_evidence
 from stepwell.store.calls.audit import Position
+from stepwell.store.calls.audit_rights import Connection, connecting
 from stepwell.store.calls.due_evidence import Due, DueReader
 from stepwell.store.calls.keep import KeeperConnection
 from stepwell.store.connection.call import Call
@@ -35,27 +36,31 @@ def make_bundles(
     connection: KeeperConnection, conninfo: str, to: str | None, is_closed: Callable[[], bool]
 ) -> int:
     """`to` is a folder or an object store; without it the database stores the bytes."""
+    waiting = connection.perform(due_evidence.waiting(RUN_LIMIT))
+    if not waiting:
+        return 0
     made = 0
-    for due in connection.perform(due_evidence.waiting(RUN_LIMIT)):
-        if is_closed():
-            break
-        try:
-            engine = _Engine(connection, conninfo, due, to)
-            asyncio.run(export_by(engine, with_payloads=False, limit_seconds=SEAL_SECONDS))
-            made += 1
-        except DatabaseUnavailable:
-            raise
-        except StepwellError as error:
-            _log.warning("the evidence of run %s was not made; it is tried again: %s", due.run_id, error)
-            connection.perform(due_evidence.note(due, error.message))
+    with connecting(conninfo) as reads:
+        for due in waiting:
+            if is_closed():
+                break
+            try:
+                engine = _Engine(connection, reads, due, to)
+                asyncio.run(export_by(engine, with_payloads=False, limit_seconds=SEAL_SECONDS))
+                made += 1
+            except DatabaseUnavailable:
+                raise
+            except StepwellError as error:
+                _log.warning("the evidence of run %s was not made; it is tried again: %s", due.run_id, error)
+                connection.perform(due_evidence.note(due, error.message))
     return made
 
 
 class _Engine:
     """Exports one run that waits for its bundle, with the rights of a keeper."""
 
-    def __init__(self, connection: KeeperConnection, conninfo: str, due: Due, to: str | None) -> None:
-        self._connection, self._conninfo, self._due, self._to = connection, conninfo, due, to
+    def __init__(self, connection: KeeperConnection, reads: Connection, due: Due, to: str | None) -> None:
+        self._connection, self._reads, self._due, self._to = connection, reads, due, to
 
     @property
     def tenant_id(self) -> int:
@@ -69,7 +74,7 @@ class _Engine:
         return self._connection.perform(call)
 
     def reading(self) -> AbstractContextManager[DueReader]:
-        return due_evidence.reading(self._conninfo, self._due)
+        return due_evidence.reading(self._reads, self._due)
 
     async def bind(self, digest: str) -> Position:
         return await self.perform(due_evidence.seal_contents(self._due, digest))

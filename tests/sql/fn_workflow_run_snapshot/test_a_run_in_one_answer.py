@@ -74,7 +74,10 @@ def test_a_sub_run_retry_and_failure_are_shown_where_they_are(engine: Engine):
     found = snapshot(engine, run_id)
     assert found["children"] == {"1": run_id + 1}
     assert list(found["next_at"]) == ["2"]
-    only = engine.one("select fn_run_steps_columns(1, %s, %s)", (run_id, [engine.unit(run_id, "r")]))
+    only = engine.one(
+        "select shown from fn_run_steps_columns(1, array[%s]::bigint[], %s)",
+        (run_id, [engine.unit(run_id, "r")]),
+    )
     assert only["steps"]["no"] == [2]
     assert only["children"] == {}
     assert only["next_at"] == found["next_at"]

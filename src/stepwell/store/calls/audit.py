@@ -11,17 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import psycopg
 from psycopg.rows import TupleRow
 
 from stepwell import json_text
-from stepwell.errors import from_database
 from stepwell.sql import support_text
-from stepwell.store.calls import audit_rights
+from stepwell.store.calls.audit_rights import Connection, connecting, snapshot
 from stepwell.store.calls.audit_times import moment_text
-from stepwell.store.connection.pool import named
 
-CONNECT_LIMIT_SECONDS = 10
 PAGE_BLOCKS = 1000
 # No number of a block is lower; a reader begins before everything that a table can hold.
 BEFORE_ALL = -(1 << 63)
@@ -118,7 +114,7 @@ class StreamEntry:
 class AuditReader:
     """Reads the audit tables of one tenant on one snapshot."""
 
-    def __init__(self, connection: psycopg.Connection[TupleRow], tenant_id: int) -> None:
+    def __init__(self, connection: Connection, tenant_id: int) -> None:
         self.connection = connection
         self.tenant_id = tenant_id
 
@@ -356,25 +352,8 @@ class AuditReader:
 
 @contextmanager
 def reading(conninfo: str, tenant_id: int, token: str | None = None) -> Iterator[AuditReader]:
-    with snapshot(conninfo, token) as connection:
+    with connecting(conninfo) as connection, snapshot(connection, token):
         yield AuditReader(connection, tenant_id)
-
-
-@contextmanager
-def snapshot(conninfo: str, token: str | None = None) -> Iterator[psycopg.Connection[TupleRow]]:
-    """One snapshot for all reads, so that a reader never sees a part of a new block.
-
-    With a token the reads are bound to the tenant of the token.
-    """
-    try:
-        with psycopg.connect(
-            named(conninfo, "stepwell audit"), connect_timeout=CONNECT_LIMIT_SECONDS
-        ) as connection:
-            connection.execute("set transaction isolation level repeatable read read only")
-            audit_rights.bind(connection, token)
-            yield connection
-    except psycopg.Error as error:
-        raise from_database(error) from error
 
 
 def _hexes(joined: bytes | None) -> list[str] | None:

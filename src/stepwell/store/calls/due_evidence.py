@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from stepwell.machines.model import Registry
-from stepwell.store.calls.audit import BrokenLeaves, Leaves, Position, Value, snapshot
+from stepwell.store.calls.audit import BrokenLeaves, Leaves, Position, Value
+from stepwell.store.calls.audit_rights import Connection, snapshot
 from stepwell.store.calls.audit_times import moment_text
 from stepwell.store.calls.evidence import RunReader
 from stepwell.store.connection.call import Call
@@ -73,8 +74,8 @@ class DueReader(RunReader):
 
 
 @contextmanager
-def reading(conninfo: str, due: Due) -> Iterator[DueReader]:
-    with snapshot(conninfo) as connection:
+def reading(connection: Connection, due: Due) -> Iterator[DueReader]:
+    with snapshot(connection):
         yield DueReader(connection, due.tenant_id, due.run_id)
 
 

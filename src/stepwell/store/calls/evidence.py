@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import psycopg
-from psycopg.rows import TupleRow
-
 from stepwell.machines.model import Registry
-from stepwell.store.calls.audit import AuditReader, Position, snapshot
+from stepwell.store.calls.audit import AuditReader, Position
+from stepwell.store.calls.audit_rights import Connection, snapshot
 from stepwell.store.connection.call import Call
 
 
@@ -51,7 +49,7 @@ def switch(tenant_id: int, workflow: str, makes_evidence: bool) -> Call[None]:
 class RunReader(AuditReader):
     """Reads what the bundle of one run needs, on one snapshot."""
 
-    def __init__(self, connection: psycopg.Connection[TupleRow], tenant_id: int, run_id: int) -> None:
+    def __init__(self, connection: Connection, tenant_id: int, run_id: int) -> None:
         super().__init__(connection, tenant_id)
         self.run_id = run_id
 
@@ -69,8 +67,8 @@ class RunReader(AuditReader):
 
 
 @contextmanager
-def reading(conninfo: str, tenant_id: int, run_id: int, token: str | None = None) -> Iterator[RunReader]:
-    with snapshot(conninfo, token) as connection:
+def reading(connection: Connection, tenant_id: int, run_id: int, token: str | None) -> Iterator[RunReader]:
+    with snapshot(connection, token):
         yield RunReader(connection, tenant_id, run_id)
 
 

@@ -34,7 +34,7 @@ begin
     if not found then
         raise exception using errcode = 'SW002', column = 'run', message = format('run %s does not exist', p_run_id);
     end if;
-    v_steps := stepwell.fn_run_steps_columns(p_tenant_id, p_run_id);
+    select c.shown into v_steps from stepwell.fn_run_steps_columns(p_tenant_id, array[p_run_id]) as c;
     select json_build_object(
         'run', json_build_object('run_id', p_run_id, 'workflow', v_run.workflow_name, 'title', v_run.title, 'version_no', v_run.version_no,
             'state', v_run.state_code, 'colour', (v_run.progress).rollup_state_code, 'key', v_run.trigger_ref, 'source', v_run.trigger_type,
@@ -194,66 +194,98 @@ as $$
     having count(*) > 0
 $$;
 
--- The steps of a run as columns, as its snapshot shows them: all of them, or only these units.
+-- The steps of runs as columns, as a snapshot shows them: all steps of one run, or these units of several. One pass over the
+-- steps, however many runs they are of; the codes of states and facets and the names of people are those of the whole call.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
-create or replace function stepwell.fn_run_steps_columns(p_tenant_id int, p_run_id bigint, p_unit_ids bigint[] default null) returns json
+create or replace function stepwell.fn_run_steps_columns(p_tenant_id int, p_run_ids bigint[], p_unit_ids bigint[] default null)
+returns table (run_id bigint, shown json)
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     with step as materialized (
-        select u.*, stepwell._unit_no(u.unit_id) as no
-        from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.scope = 'step'
-            and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
-            and (p_unit_ids is null or u.unit_id = any (p_unit_ids))
-    ), word as (
+        select x.*, stepwell._unit_no(x.unit_id) as no, stepwell._run_of(x.unit_id) as run_id,
+            stepwell._attempt_no(x.state_code, x.attempt_count, x.started_at) as attempt_no
+        from (
+            select u.* from stepwell.work_unit as u
+            where p_unit_ids is null and u.tenant_id = p_tenant_id
+                and u.unit_id between stepwell._run_unit(p_run_ids[1]) + 1 and stepwell._run_last(p_run_ids[1])
+            union all
+            select u.* from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids)
+        ) as x
+        where x.scope = 'step'
+        order by x.unit_id
+    ), word as materialized (
         select array_agg(distinct s.state_code) as states, array_agg(distinct s.waiting_facet) filter (where s.waiting_facet is not null) as facets,
             array_agg(distinct s.pic_id) filter (where s.pic_id is not null) as pics
         from step as s
+    ), timed as (
+        select n.run_id, json_object_agg(n.no, n.due_at) as next_at from (
+            select s.run_id, s.no, min(t.due_at) as due_at from step as s
+            inner join stepwell.timer as t on t.tenant_id = p_tenant_id and s.unit_id = t.unit_id and t.timer_kind in ('start', 'retry', 'sleep')
+            where s.state_code in ('ready', 'failed', 'waiting', 'not_started') group by s.run_id, s.no) as n
+        group by n.run_id
+    ), child as (
+        select n.run_id, json_object_agg(n.no, n.child_id) as children from (
+            select s.run_id, s.no, max(stepwell._run_of(c.unit_id)) as child_id from step as s
+            inner join stepwell.work_unit as c on c.tenant_id = p_tenant_id and s.unit_id = c.parent_id and c.scope = 'workflow_run'
+            where s.executor_class_id is null group by s.run_id, s.no) as n
+        group by n.run_id
+    ), pinned as (
+        select s.run_id, json_object_agg(s.no, json_build_array(i.iu_code, p.version_no)) as pins from step as s
+        inner join stepwell.step_content_pin as p on p.tenant_id = p_tenant_id and s.run_id = p.run_id and s.def_no = p.step_no
+        inner join stepwell.information_unit as i on p.tenant_id = i.tenant_id and p.iu_id = i.iu_id
+        group by s.run_id
+    ), asked as (
+        select s.run_id, json_object_agg(s.no, a.approval_id::text) as approvals from step as s
+        inner join stepwell.approval_detail as a on a.tenant_id = p_tenant_id and s.unit_id = a.subject_unit_id and a.decided_at is null
+        where s.state_code = 'waiting'
+        group by s.run_id
+    ), told as (
+        select s.run_id, json_object_agg(s.no, json_build_object('done', p.done, 'total', p.total, 'note', p.note)) as progress from step as s
+        inner join stepwell.unit_progress as p on p.tenant_id = p_tenant_id and s.unit_id = p.unit_id and s.lease_no = p.lease_no
+        where s.state_code = 'in_progress'
+        group by s.run_id
+    ), shown as (
+        -- The steps come in the order of their numbers, so that no aggregate has to sort them.
+        select s.run_id,
+            json_build_object('no', array_agg(s.no), 'def', array_agg(s.def_no),
+                'state', array_agg(array_position(w.states, s.state_code) - 1),
+                'facet', array_agg(array_position(w.facets, s.waiting_facet) - 1),
+                'started', array_agg((extract(epoch from s.started_at - r.created_at) * 1000)::bigint),
+                'ended', array_agg((extract(epoch from s.completed_at - r.created_at) * 1000)::bigint),
+                'pic', array_agg(array_position(w.pics, s.pic_id) - 1)) as steps,
+            json_object_agg(s.no, json_build_array(stepwell._unit_no(s.parent_id), s.item_no)) filter (where s.item_no is not null) as items,
+            json_object_agg(s.no, to_json(s.waiting_facets)) filter (where cardinality(s.waiting_facets) > 1) as facets_more,
+            json_object_agg(s.no, json_build_array(s.attempt_no, s.max_attempts)) filter (where s.attempt_no > 1) as attempts,
+            json_object_agg(s.no, s.deadline_at) filter (where s.deadline_at is not null) as deadlines,
+            array_agg(s.no) filter (where s.overdue_first_at is not null and s.completed_at is null) as overdue,
+            array_agg(s.no) filter (where s.completed_after_deadline) as late,
+            array_agg(s.no) filter (where s.blocked_escalated) as escalated,
+            json_object_agg(s.no, s.failure_class) filter (where s.failure_class is not null) as failures
+        from step as s
+        cross join word as w
+        inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and s.run_id = r.run_id
+        group by s.run_id
     )
-    select json_build_object(
+    select g.run_id, json_build_object(
         'states', coalesce(to_json(w.states), '[]'), 'facets', coalesce(to_json(w.facets), '[]'),
         'people', array(select stepwell._person_name(p_tenant_id, x.pic_id) from unnest(w.pics) with ordinality as x (pic_id, place) order by x.place),
-        'steps', (
-            select json_build_object('no', coalesce(array_agg(s.no order by s.no), '{}'), 'def', coalesce(array_agg(s.def_no order by s.no), '{}'),
-                'state', coalesce(array_agg(array_position(w.states, s.state_code) - 1 order by s.no), '{}'),
-                'facet', coalesce(array_agg(array_position(w.facets, s.waiting_facet) - 1 order by s.no), '{}'),
-                'started', coalesce(array_agg((extract(epoch from s.started_at - r.created_at) * 1000)::bigint order by s.no), '{}'),
-                'ended', coalesce(array_agg((extract(epoch from s.completed_at - r.created_at) * 1000)::bigint order by s.no), '{}'),
-                'pic', coalesce(array_agg(array_position(w.pics, s.pic_id) - 1 order by s.no), '{}'))
-            from step as s),
-        'items', (select coalesce(json_object_agg(s.no, json_build_array(stepwell._unit_no(s.parent_id), s.item_no)), '{}')
-            from step as s where s.item_no is not null),
-        'facets_more', (select coalesce(json_object_agg(s.no, to_json(s.waiting_facets)), '{}') from step as s where cardinality(s.waiting_facets) > 1),
-        'attempts', (select coalesce(json_object_agg(s.no, json_build_array(stepwell._attempt_no(s.state_code, s.attempt_count, s.started_at),
-            s.max_attempts)), '{}') from step as s where stepwell._attempt_no(s.state_code, s.attempt_count, s.started_at) > 1),
-        'deadlines', (select coalesce(json_object_agg(s.no, s.deadline_at), '{}') from step as s where s.deadline_at is not null),
-        'overdue', array(select s.no from step as s where s.overdue_first_at is not null and s.completed_at is null order by s.no),
-        'late', array(select s.no from step as s where s.completed_after_deadline order by s.no),
-        'escalated', array(select s.no from step as s where s.blocked_escalated order by s.no),
-        'failures', (select coalesce(json_object_agg(s.no, s.failure_class), '{}') from step as s where s.failure_class is not null),
-        'next_at', (select coalesce(json_object_agg(n.no, n.due_at), '{}') from (
-            select s.no, min(t.due_at) as due_at from step as s
-            inner join stepwell.timer as t on t.tenant_id = p_tenant_id and s.unit_id = t.unit_id and t.timer_kind in ('start', 'retry', 'sleep')
-            where s.state_code in ('ready', 'failed', 'waiting', 'not_started') group by s.no) as n),
-        'children', (select coalesce(json_object_agg(c.no, c.run_id), '{}') from (
-            select s.no, max(stepwell._run_of(c.unit_id)) as run_id from step as s
-            inner join stepwell.work_unit as c on c.tenant_id = p_tenant_id and s.unit_id = c.parent_id and c.scope = 'workflow_run'
-            where s.executor_class_id is null group by s.no) as c),
-        'pins', (select coalesce(json_object_agg(s.no, json_build_array(i.iu_code, p.version_no)), '{}') from step as s
-            inner join stepwell.step_content_pin as p on p.tenant_id = p_tenant_id and p.run_id = p_run_id and s.def_no = p.step_no
-            inner join stepwell.information_unit as i on p.tenant_id = i.tenant_id and p.iu_id = i.iu_id),
-        'approvals', (select coalesce(json_object_agg(s.no, a.approval_id::text), '{}') from step as s
-            inner join stepwell.approval_detail as a on a.tenant_id = p_tenant_id and s.unit_id = a.subject_unit_id and a.decided_at is null
-            where s.state_code = 'waiting'),
-        'progress', (select coalesce(json_object_agg(s.no, json_build_object('done', p.done, 'total', p.total, 'note', p.note)), '{}') from step as s
-            inner join stepwell.unit_progress as p on p.tenant_id = p_tenant_id and s.unit_id = p.unit_id and s.lease_no = p.lease_no
-            where s.state_code = 'in_progress'))
-    from word as w
-    cross join stepwell.run_detail as r
-    where r.tenant_id = p_tenant_id and r.run_id = p_run_id
+        'steps', coalesce(s.steps, '{"no": [], "def": [], "state": [], "facet": [], "started": [], "ended": [], "pic": []}'),
+        'items', coalesce(s.items, '{}'), 'facets_more', coalesce(s.facets_more, '{}'), 'attempts', coalesce(s.attempts, '{}'),
+        'deadlines', coalesce(s.deadlines, '{}'), 'overdue', coalesce(s.overdue, '{}'), 'late', coalesce(s.late, '{}'),
+        'escalated', coalesce(s.escalated, '{}'), 'failures', coalesce(s.failures, '{}'), 'next_at', coalesce(t.next_at, '{}'),
+        'children', coalesce(c.children, '{}'), 'pins', coalesce(p.pins, '{}'), 'approvals', coalesce(a.approvals, '{}'),
+        'progress', coalesce(o.progress, '{}'))
+    from unnest(p_run_ids) as g (run_id)
+    cross join word as w
+    left join shown as s on g.run_id = s.run_id
+    left join timed as t on g.run_id = t.run_id
+    left join child as c on g.run_id = c.run_id
+    left join pinned as p on g.run_id = p.run_id
+    left join asked as a on g.run_id = a.run_id
+    left join told as o on g.run_id = o.run_id
 $$;
 
 -- What a stream shows of runs whose units changed: state, colour and counters of each run, and the columns of these units.
@@ -265,12 +297,11 @@ returns table (run_id bigint, changes json)
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select g.run_id, (left(json_build_object('state', u.state_code, 'colour', p.rollup_state_code, 'counts', stepwell._progress_counts(p),
-        'finished_at', r.finished_at, 'frozen_at', p.frozen_at)::text, -1) || ', '
-        || substr(stepwell.fn_run_steps_columns(p_tenant_id, g.run_id, g.unit_ids)::text, 2))::json
-    from (select q.run_id, stepwell._run_unit(q.run_id) as run_unit_id, array_agg(q.unit_id) as unit_ids
-        from unnest(p_run_ids, p_unit_ids) as q (run_id, unit_id) group by q.run_id) as g
-    inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and g.run_id = r.run_id
-    inner join stepwell.run_progress as p on p.tenant_id = p_tenant_id and g.run_id = p.run_id
-    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = g.run_unit_id
+    select r.run_id, (left(json_build_object('state', u.state_code, 'colour', p.rollup_state_code, 'counts', stepwell._progress_counts(p),
+        'finished_at', r.finished_at, 'frozen_at', p.frozen_at)::text, -1) || ', ' || substr(c.shown::text, 2))::json
+    from (select x.run_id, x.shown, stepwell._run_unit(x.run_id) as run_unit_id from stepwell.fn_run_steps_columns(p_tenant_id,
+        array(select distinct q.run_id from unnest(p_run_ids) as q (run_id)), p_unit_ids) as x offset 0) as c
+    inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and c.run_id = r.run_id
+    inner join stepwell.run_progress as p on p.tenant_id = p_tenant_id and c.run_id = p.run_id
+    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = c.run_unit_id
 $$;
