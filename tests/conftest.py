@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,9 +13,14 @@ from psycopg.conninfo import make_conninfo
 from tests.support import run, sample
 from tests.support.clock import Clock
 from tests.support.databases import Databases
+from tests.support.recycled import Recycled, Recycler
 from tests.support.roles import let_log_in
 from tests.support.server import RunServer
 from tests.support.slowest import SlowestFiles
+
+HERE = Path(__file__).parent
+# Tests of these folders start no processes that could write after their end, so they share databases.
+RECYCLED = frozenset({"api", "govern", "sql", "ui"})
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,16 +69,43 @@ def empty_dsn(databases: Databases) -> Iterator[str]:
         yield dsn
 
 
+@pytest.fixture(scope="session")
+def recycler(databases: Databases, template: str) -> Iterator[Recycler]:
+    made = Recycler(databases, template)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def dsn(databases: Databases, template: str) -> Iterator[str]:
+def recycled(recycler: Recycler) -> Iterator[Recycled]:
+    with recycler.used() as found:
+        yield found
+
+
+@pytest.fixture
+def dsn(request: pytest.FixtureRequest) -> str:
+    """Conninfo of a database with our schema; a new one, or one that is as new."""
+    if request.path.relative_to(HERE).parts[0] in RECYCLED:
+        found: Recycled = request.getfixturevalue("recycled")
+        return found.dsn
+    made: str = request.getfixturevalue("new_dsn")
+    return made
+
+
+@pytest.fixture
+def new_dsn(databases: Databases, template: str) -> Iterator[str]:
     """Conninfo of a new database with our schema."""
     with databases.fresh(template) as dsn:
         yield dsn
 
 
 @pytest.fixture
-def db(dsn: str) -> Iterator[psycopg.Connection]:
+def db(request: pytest.FixtureRequest, dsn: str) -> Iterator[psycopg.Connection]:
     """A connection to the test's database: autocommit, search_path stepwell."""
+    if request.path.relative_to(HERE).parts[0] in RECYCLED:
+        found: Recycled = request.getfixturevalue("recycled")
+        yield found.connection
+        return
     with psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as connection:
         yield connection
 

@@ -104,14 +104,15 @@ def test_a_bundle_that_leaves_out_the_end_of_an_approval_is_found(
     async def forge(*, is_told: bool) -> bytes:
         client = await Client.connect(dsn, actor="cli:ada")
         try:
-            exporter = Exporter(client, db, run_id, 0)
-            files = evidence._sealed_files(exporter, False) | {"report.html": b"<html></html>\n"}
-            late_vote(db, run_id)
-            position = await exporter.bind(verifier.contents_digest(files))
-            if not is_told:
-                forget_counts(db, position)
-            seal(db)
-            return verifier.pack(evidence._with_proofs(exporter, files, position))
+            with connecting(dsn) as reads:
+                exporter = Exporter(client, db, reads, run_id, 0)
+                files = evidence._sealed_files(exporter, False) | {"report.html": b"<html></html>\n"}
+                late_vote(db, run_id)
+                position = await exporter.bind(verifier.contents_digest(files))
+                if not is_told:
+                    forget_counts(db, position)
+                seal(db)
+                return verifier.pack(evidence._with_proofs(exporter, files, position))
         finally:
             await client.close()
 
@@ -147,12 +148,13 @@ def test_counts_of_another_form_prove_nothing(dsn: str, db: psycopg.Connection, 
     async def act() -> bytes:
         client = await Client.connect(dsn, actor="cli:ada")
         try:
-            exporter = Odd(client, db, run_id, 0)
-            seal(db)
-            files = evidence._sealed_files(exporter, False)
-            position = await exporter.bind(verifier.contents_digest(files))
-            seal(db)
-            return verifier.pack(evidence._with_proofs(exporter, files, position))
+            with connecting(dsn) as reads:
+                exporter = Odd(client, db, reads, run_id, 0)
+                seal(db)
+                files = evidence._sealed_files(exporter, False)
+                position = await exporter.bind(verifier.contents_digest(files))
+                seal(db)
+                return verifier.pack(evidence._with_proofs(exporter, files, position))
         finally:
             await client.close()
 
