@@ -21,6 +21,8 @@ Message = tuple[str, str | None, Any]
 @contextmanager
 def streaming(api: httpx.Client, topics: str, **asked: Any) -> Iterator[Iterator[Message]]:
     headers = {"Last-Event-ID": asked.pop("last_id")} if "last_id" in asked else {}
+    if "token" in asked:
+        headers["Authorization"] = f"Bearer {asked.pop('token')}"
     with api.stream("GET", "/api/v1/stream", params={"topics": topics, **asked}, headers=headers) as answer:
         assert answer.status_code == 200, answer.read()
         assert answer.headers["Content-Type"].startswith("text/event-stream")
@@ -176,6 +178,47 @@ def test_a_stream_ends_when_its_token_is_revoked(
         engine.db.execute("select fn_token_revoke(1, %s)", (token_id,))
         event, _, data = next(found)
     assert (event, data["reason"]) == ("end", "not_allowed")
+
+
+def narrow_newest_token(engine: Engine) -> None:
+    """It may only read: no payloads."""
+    newest = engine.one("select max(token_id) from access_token")
+    engine.db.execute("update access_token set verbs = '{read}' where token_id = %s", (newest,))
+
+
+def test_events_of_handlers_are_sent_only_to_who_may_read_payloads(
+    api: httpx.Client, engine: Engine, token: Callable[..., str]
+):
+    """Whoever opened a stream first: nobody reads with the rights of another."""
+    engine.db.execute("select fn_event_type_register(1, 'noted')")
+    run_id = engine.start("line")
+    session = engine.worker()
+    topic, less = f"run:{run_id}", token("narrow", "service")
+    narrow_newest_token(engine)
+    with streaming(api, topic, token=less) as narrow, streaming(api, topic) as whole:
+        assert [next(one)[0] for one in (narrow, whole)] == ["open", "open"]
+        (lease,) = engine.claim(session)
+        engine.db.execute(
+            "select fn_event_emit(%s, 1, %s, %s, 'noted', '{}')", (session, lease.unit_id, lease.lease_no)
+        )
+        engine.complete(session, lease)
+        engine.drain(session)
+        seen = {name: until_ended(one, run_id)[0] for name, one in (("narrow", narrow), ("whole", whole))}
+    emitted = engine.one("select event_id from event_log where event_type = 'event.emitted'")
+    assert emitted in seen["whole"]
+    assert seen["narrow"] == [event_id for event_id in seen["whole"] if event_id != emitted]
+
+
+def test_a_stream_ends_when_its_owner_sees_less(
+    http: httpx.Client, engine: Engine, token: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(stream_feed, "RIGHTS_SECONDS", 0.1)
+    http.headers["Authorization"] = f"Bearer {token('less', 'service')}"
+    with streaming(http, "problems") as found:
+        assert next(found)[0] == "open"
+        narrow_newest_token(engine)
+        event, _, data = next(found)
+    assert (event, data["reason"]) == ("end", "rights_changed")
 
 
 def test_who_is_too_far_behind_begins_again(api: httpx.Client, engine: Engine):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal
+from collections import OrderedDict
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
@@ -17,9 +18,14 @@ from stepwell.layout import LAYOUT_VERSION
 from stepwell.layout.document import draw
 from stepwell.layout.lanes import LanesBy
 from stepwell.store.calls import drawings
+from stepwell.store.calls.workflows import WorkflowVersion
 
 # A drawing never changes: its hash names the graph, the lanes and the release of the layout.
 FOR_EVER = {"Cache-Control": "private, max-age=31536000, immutable"}
+
+# The database keeps what somebody drew who may publish; for the others a process remembers some.
+_REMEMBERED_LIMIT = 32
+_remembered: OrderedDict[tuple[str, LanesBy], dict[str, Any]] = OrderedDict()
 
 router = Resource("layouts")
 
@@ -73,10 +79,20 @@ async def layout_of_version(
     asked = (caller.tenant_id, version.graph_hash, lanes, LAYOUT_VERSION)
     found = await caller.perform(drawings.by_graph(*asked))
     if found is None:
-        # In a thread: a large graph takes some tens of milliseconds, and other requests go on meanwhile.
-        found = await asyncio.to_thread(draw, version.graph, version.graph_hash, lanes)
+        found = await _drawn(version, lanes)
     layout_hash = await caller.perform(drawings.keep(*asked, found))
     names = sorted({name for name in found["steps"]["content"] if name is not None})
     # Not part of the drawing, which never changes: labels do.
     labels = await caller.perform(drawings.content_labels(caller.tenant_id, names)) if names else {}
     return JSONResponse({"hash": layout_hash, **found, "content_labels": labels})
+
+
+async def _drawn(version: WorkflowVersion, lanes: LanesBy) -> dict[str, Any]:
+    """In a thread: a large graph takes some tens of milliseconds, and other requests go on meanwhile."""
+    key = version.graph_hash, lanes
+    found = _remembered.get(key)
+    if found is None:
+        found = _remembered[key] = await asyncio.to_thread(draw, version.graph, version.graph_hash, lanes)
+    while len(_remembered) > _REMEMBERED_LIMIT:
+        _remembered.popitem(last=False)
+    return found

@@ -63,10 +63,11 @@ async def stream(
         if run_id not in found:
             raise NotFound(f"run {run_id} does not exist", field="query.topics")
     hub, token = serving_of(request).hub, identify(request).token
-    hub.check_room(caller.tenant_id, token)
+    reads = live.READS_ALL if await caller.perform(live.shows_all()) else live.READS
+    hub.check_room((caller.tenant_id, reads), token)
     # The stream begins when the transaction of this request has ended, so that it holds no connection.
     return EventStream(
-        hub.messages(caller.tenant_id, token, asked, position), headers={"X-Accel-Buffering": "no"}
+        hub.messages((caller.tenant_id, reads), token, asked, position), headers={"X-Accel-Buffering": "no"}
     )
 
 

@@ -167,11 +167,11 @@ def pause(spent: float) -> float:
 
 
 class Feed:
-    """The streams of one tenant, and the one reader for all of them."""
+    """The streams of one tenant that may see the same, and the one reader for all of them."""
 
-    def __init__(self, serving: Serving, tenant_id: int) -> None:
+    def __init__(self, serving: Serving, tenant_id: int, reads: int) -> None:
         self._serving = serving
-        self.tenant_id = tenant_id
+        self.tenant_id, self._reads = tenant_id, reads
         self.subscribers: set[Subscriber] = set()
         self._position: str | None = None
         self._reading = asyncio.Lock()
@@ -277,17 +277,17 @@ class Feed:
         return found, runs
 
     async def check_rights(self) -> None:
-        """Close the streams of those who may not read any more."""
+        """Close the streams of those who may not read any more, or who see more or less now."""
         by_token: dict[str, list[Subscriber]] = {}
         for one in self.subscribers:
             by_token.setdefault(one.token, []).append(one)
         if not by_token:
             return
         tokens = list(by_token)
-        allowed = await self._serving.perform_unbound(live.tokens_allowed(tokens))
-        for token, is_allowed in zip(tokens, allowed, strict=True):
-            for one in () if is_allowed else by_token[token]:
-                one.close("not_allowed")
+        found = await self._serving.perform_unbound(live.tokens_reads(tokens))
+        for token, reads in zip(tokens, found, strict=True):
+            for one in () if reads == self._reads else by_token[token]:
+                one.close("rights_changed" if reads else "not_allowed")
                 self.subscribers.discard(one)
 
     async def tell_workers(self) -> None:

@@ -1,6 +1,7 @@
 """Keep the open streams of this server process: receives callers and topics, returns their messages.
 
-Each tenant with open streams has a feed and one task that reads for it; without streams nothing is read.
+Each tenant with open streams has a feed, one for those who see the events of handlers and one for the others,
+and one task that reads for it; without streams nothing is read.
 """
 
 from __future__ import annotations
@@ -27,23 +28,27 @@ _BEAT: Final = format_sse_event(comment="beat")
 _log = logs.get_logger("stepwell.api")
 
 
+# The tenant, and what its readers may see.
+FeedKey = tuple[int, int]
+
+
 class Hub:
     """The feeds of a process. `stop` ends all streams."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
-        self._feeds: dict[int, tuple[Feed, asyncio.Task[None]]] = {}
+        self._feeds: dict[FeedKey, tuple[Feed, asyncio.Task[None]]] = {}
         self._is_stopping = False
 
     @property
     def stream_count(self) -> int:
         return sum(len(feed.subscribers) for feed, _ in self._feeds.values())
 
-    def check_room(self, tenant_id: int, token: str) -> None:
+    def check_room(self, key: FeedKey, token: str) -> None:
         """Refuse one stream too many of the process, or of a caller."""
         if self._is_stopping or self.stream_count >= stream_feed.STREAMS_LIMIT:
             raise ServerBusy("this server process has too many open streams")
-        feed, _ = self._feeds.get(tenant_id, (None, None))
+        feed, _ = self._feeds.get(key, (None, None))
         open_count = sum(one.token == token for one in feed.subscribers) if feed is not None else 0
         if open_count >= stream_feed.STREAMS_PER_CALLER:
             raise ProblemError(
@@ -54,17 +59,17 @@ class Hub:
             )
 
     async def messages(
-        self, tenant_id: int, token: str, topics: Topics, after: str | None
+        self, key: FeedKey, token: str, topics: Topics, after: str | None
     ) -> AsyncIterator[bytes]:
         """What the stream sends until it ends. However it ends, the stream is forgotten."""
-        feed = self._feed(tenant_id)
+        feed = self._feed(key)
         subscriber = None
         try:
             try:
-                self.check_room(tenant_id, token)
+                self.check_room(key, token)
                 subscriber = await _whole(feed, feed.join(token, topics, after))
             except (StepwellError, ProblemError) as error:
-                _log.warning("a stream could not begin", tenant=tenant_id, error=str(error))
+                _log.warning("a stream could not begin", tenant=key[0], error=str(error))
                 yield ended(after or "", "not_now")
                 return
             while True:
@@ -76,7 +81,7 @@ class Hub:
                 elif not await _changes(subscriber):
                     yield _BEAT
         finally:
-            self._forget(tenant_id, subscriber)
+            self._forget(key, subscriber)
 
     def stop(self) -> None:
         self._is_stopping = True
@@ -91,20 +96,20 @@ class Hub:
         await asyncio.gather(*(task for _, task in self._feeds.values()), return_exceptions=True)
         self._feeds.clear()
 
-    def _feed(self, tenant_id: int) -> Feed:
-        if tenant_id not in self._feeds:
-            feed = Feed(self._serving, tenant_id)
-            self._feeds[tenant_id] = feed, asyncio.create_task(self._run(feed))
-        return self._feeds[tenant_id][0]
+    def _feed(self, key: FeedKey) -> Feed:
+        if key not in self._feeds:
+            feed = Feed(self._serving, *key)
+            self._feeds[key] = feed, asyncio.create_task(self._run(feed))
+        return self._feeds[key][0]
 
-    def _forget(self, tenant_id: int, subscriber: Subscriber | None) -> None:
-        if tenant_id not in self._feeds:
+    def _forget(self, key: FeedKey, subscriber: Subscriber | None) -> None:
+        if key not in self._feeds:
             return
-        feed, _ = self._feeds[tenant_id]
+        feed, _ = self._feeds[key]
         if subscriber is not None:
             feed.subscribers.discard(subscriber)
         if feed.is_empty:
-            del self._feeds[tenant_id]
+            del self._feeds[key]
             # It ends by itself: a statement that is cut would cost its connection.
             feed.left.set()
 

@@ -20,7 +20,6 @@ ROLES = ("admin", "operator", "office", "reviewer", "publisher")
 ALLOWED = {
     "fn_event_reject_note": "an event that was refused, once an hour",
     "fn_events_ack": "how far a reader of events is",
-    "fn_layout_keep": "what was drawn for a graph",
     "fn_run_follow": "that somebody follows the run",
     "fn_runs_watch": "that somebody waits for the run",
     "fn_link_enter": "the text of a link",

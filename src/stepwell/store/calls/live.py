@@ -42,6 +42,9 @@ class Asked:
     with_people: bool = False
 
 
+READS, READS_ALL = 1, 3
+
+
 def position() -> Call[str]:
     """The position of now."""
     return Call("select pg_current_snapshot()::text", (), value)
@@ -72,9 +75,15 @@ def run_changes(tenant: int, units: dict[int, list[int]]) -> Call[dict[int, Any]
     )
 
 
-def tokens_allowed(tokens: Sequence[str]) -> Call[list[bool]]:
+def shows_all() -> Call[bool]:
+    """Whether this caller sees the events of handlers and payloads."""
+    return Call("select stepwell.payload_tenant() is not null", (), value)
+
+
+def tokens_reads(tokens: Sequence[str]) -> Call[list[int]]:
+    """What each token may read now: 0 nothing, READS, or READS_ALL."""
     return Call(
-        "select a.is_allowed from stepwell.fn_tokens_read_allowed(%s::text[]) as a order by a.place",
+        "select a.reads from stepwell.fn_tokens_read_allowed(%s::text[]) as a order by a.place",
         (list(tokens),),
         lambda rows: [row[0] for row in rows],
     )

@@ -1,6 +1,7 @@
 -- Drawings of graphs: computed outside the database, kept here for each graph.
 
--- Keeps the drawing of a graph; the first one stays. Returns its hash.
+-- Keeps the drawing of a graph, if the caller may publish: everybody sees what is kept. The first one stays. Returns its
+-- hash.
 -- Locks: none but the new row.
 -- Idempotency: a drawing that is kept already is not replaced.
 -- Raises: SW002 when no version has this graph; SW007 for another tenant.
@@ -20,6 +21,9 @@ begin
     if p_lanes_by not in ('role', 'executor', 'category', 'none') or p_layout_version not between 1 and 1000
         or jsonb_typeof(p_drawing) is distinct from 'object' then
         raise exception using errcode = 'SW001', column = 'lanes_by', message = 'lanes: role, executor, category and none are accepted';
+    end if;
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' and not stepwell._verb_allowed('workflow.publish') then
+        return v_hash;
     end if;
     insert into stepwell.graph_layout (tenant_id, layout_hash, graph_hash, lanes_by, layout_version, drawing, drawn_at)
     values (p_tenant_id, v_hash, p_graph_hash, p_lanes_by, p_layout_version, p_drawing, stepwell.now())
