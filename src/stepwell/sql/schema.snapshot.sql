@@ -7497,8 +7497,8 @@ create function stepwell.fn_run_state_at(p_tenant_id integer, p_run_id bigint, p
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell.fn_run_steps_columns(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[])
-create function stepwell.fn_run_steps_columns(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[]) returns json language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_run_steps_columns(p_tenant_id integer, p_run_ids bigint[], p_unit_ids bigint[])
+create function stepwell.fn_run_steps_columns(p_tenant_id integer, p_run_ids bigint[], p_unit_ids bigint[]) returns TABLE(run_id bigint, shown json) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7742,7 +7742,7 @@ create function stepwell.fn_tokens_read(p_tenant_id integer, p_principal_name te
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_tokens_read_allowed(p_tokens text[])
-create function stepwell.fn_tokens_read_allowed(p_tokens text[]) returns TABLE(place integer, is_allowed boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+create function stepwell.fn_tokens_read_allowed(p_tokens text[]) returns TABLE(place integer, reads integer) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_trigger_delete(p_tenant_id integer, p_name text)
