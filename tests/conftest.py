@@ -82,10 +82,16 @@ def recycled(recycler: Recycler) -> Iterator[Recycled]:
         yield found
 
 
+def _shares(request: pytest.FixtureRequest) -> bool:
+    """Whether the test may use a database of others; not if it measures what is left in the files."""
+    folder = request.path.relative_to(HERE).parts[0]
+    return folder in RECYCLED and request.node.get_closest_marker("new_database") is None
+
+
 @pytest.fixture
 def dsn(request: pytest.FixtureRequest) -> str:
     """Conninfo of a database with our schema; a new one, or one that is as new."""
-    if request.path.relative_to(HERE).parts[0] in RECYCLED:
+    if _shares(request):
         found: Recycled = request.getfixturevalue("recycled")
         return found.dsn
     made: str = request.getfixturevalue("new_dsn")
@@ -102,7 +108,7 @@ def new_dsn(databases: Databases, template: str) -> Iterator[str]:
 @pytest.fixture
 def db(request: pytest.FixtureRequest, dsn: str) -> Iterator[psycopg.Connection]:
     """A connection to the test's database: autocommit, search_path stepwell."""
-    if request.path.relative_to(HERE).parts[0] in RECYCLED:
+    if _shares(request):
         found: Recycled = request.getfixturevalue("recycled")
         yield found.connection
         return

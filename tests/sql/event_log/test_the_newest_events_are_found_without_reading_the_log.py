@@ -10,6 +10,9 @@ import pytest
 
 from tests.support.databases import Databases
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 EVENTS = 200_000
 MINUTES = 200
 # The log of this test has about 4,000 pages.

@@ -18,6 +18,9 @@ from tests.sql.expressions.hostile import publish_before_the_rule
 from tests.sql.graphs.publishing import publish
 from tests.support.clock import Clock
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 # 4,000,000 comparisons in lax mode: accepted when it is published, because a and b may be one value each.
 SAME = "$.input.a == $.input.b"
 LIST = "strict $.input.items ? ($.input.a[*] == $.input.b[*])"

@@ -9,6 +9,9 @@ from tests.sql.binding import bind, token
 from tests.sql.drive import Engine, operation
 from tests.support.wait import until_row
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 
 @pytest.fixture(autouse=True)
 def events(engine: Engine):

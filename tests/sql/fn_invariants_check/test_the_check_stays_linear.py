@@ -13,6 +13,9 @@ import pytest
 
 from tests.sql.drive import Engine, operation
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 RUNS = 250
 STEPS = 4
 HELPERS = (

@@ -7,6 +7,9 @@ import pytest
 
 from tests.sql.drive import Engine
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 CROWD = """
     create temporary table dealt as
     with owner as (

@@ -9,6 +9,9 @@ from psycopg.types.json import Jsonb
 from tests.sql.drive import Engine, operation
 from tests.support.clock import Clock
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 
 @pytest.mark.requirement("LN-04")
 def test_a_claim_takes_a_batch_and_leaves_the_rest(engine: Engine):

@@ -8,6 +8,9 @@ import stepwell as sw
 from tests.sql.drive import Engine, Lease
 from tests.sql.graphs.publishing import publish
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 ITEMS = 2_000
 
 

@@ -9,6 +9,9 @@ from psycopg.types.json import Jsonb
 from tests.sql.binding import as_role, token
 from tests.sql.drive import Engine, operation
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 
 @pytest.fixture
 def run_id(engine: Engine) -> int:

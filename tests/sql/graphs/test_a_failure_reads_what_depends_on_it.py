@@ -13,6 +13,9 @@ import pytest
 
 from tests.sql.drive import Engine, Lease, operation
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 STEPS = 200
 # Each step has five edges. For each edge: the edge, the step after it, its unit; and a few for the change.
 MOST_READ = 60

@@ -12,6 +12,9 @@ from tests.sql.drive import Engine, operation
 from tests.sql.job_ready.pinned import bury, pages, pin, warm
 from tests.support.clock import Clock
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 KINDS = ["reader", "writer", "putter"]
 
 

@@ -13,6 +13,9 @@ from tests.sql.drive import Engine, operation, subworkflow, wait
 from tests.sql.job_ready.pinned import bury, lane, pin, warm
 from tests.support.clock import Clock
 
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
+
 FAILED = {"error": {"type": "E", "message": "no"}}
 Opens = Callable[..., psycopg.Connection[Any]]
 

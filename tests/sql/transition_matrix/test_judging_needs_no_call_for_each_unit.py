@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.sql.drive import Engine, operation
+
+# It measures what is read, which depends on what former tests left in the files.
+pytestmark = pytest.mark.new_database
 
 
 def test_a_claim_and_a_report_call_no_function_for_each_unit(engine: Engine):
