@@ -28,7 +28,8 @@ def lazy_names(
         return getattr(import_module(home_of[name]), name)
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *home_of, *modules})
+        known = {name for name in vars(sys.modules[package]) if name.startswith("__")}
+        return sorted({*known, *home_of, *modules})
 
     return get, names
 

@@ -17,9 +17,13 @@ def test_the_exported_names_equal_the_committed_list():
     assert sorted(stepwell.__all__) == committed
 
 
-def test_dir_shows_names_that_are_loaded_on_demand():
-    assert {*stepwell.__all__, "connectors", "testing"} <= set(dir(stepwell))
-    assert {*connectors.__all__} <= set(dir(connectors))
+def test_dir_shows_what_is_exported_and_nothing_else():
+    shown = {name for name in dir(stepwell) if not name.startswith("__")}
+    assert shown == {name for name in stepwell.__all__ if not name.startswith("__")} | {
+        "connectors",
+        "testing",
+    }
+    assert {name for name in dir(connectors) if not name.startswith("__")} == {*connectors.__all__}
     assert all(hasattr(connectors, name) for name in connectors.__all__)
 
 
