@@ -6208,6 +6208,11 @@ create function stepwell._runs_lock_now(p_tenant_id integer, p_run_ids bigint[])
 -- function: stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_lock_up(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._runs_newest(p_tenant_id integer, p_after bigint, p_limit integer)
+create function stepwell._runs_newest(p_tenant_id integer, p_after bigint, p_limit integer) returns SETOF stepwell.v_run_listed language plpgsql stable set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._runs_query(p_filter jsonb)
 create function stepwell._runs_query(p_filter jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute

@@ -22,7 +22,6 @@ DYNAMIC = (
 PLACES = "fn_runs_places(p_tenant_id integer, p_every integer, p_filter jsonb)"
 LISTS = (
     "fn_runs_count(p_tenant_id integer, p_filter jsonb)",
-    "fn_runs_list(p_tenant_id integer, p_filter jsonb, p_after bigint, p_limit integer)",
     PLACES,
 )
 ACCEPTED = {

@@ -1,4 +1,4 @@
--- How the hot functions are planned. A worker's calls are few, always the same, and run on tables whose statistics say
+-- How the hot functions are planned. A worker's calls, and the newest runs in a list, are always the same, and run on tables whose statistics say
 -- little while they are young, so that these functions use one plan for all calls: nested loops over indexes.
 -- Decision 0010 has the measurements.
 
@@ -20,7 +20,7 @@ begin
         where f.pronamespace = 'stepwell'::regnamespace and f.proname in (
             '_must_apply', 'fn_job_cancel', 'fn_job_claim', 'fn_job_enqueue', 'fn_job_report', 'fn_leases_recover',
             'fn_run_cancel', 'fn_run_pause', 'fn_run_resume', 'fn_run_start', 'fn_run_start_here', 'fn_signal',
-            '_state_change', 'fn_timers_fire', 'fn_worker_close')
+            '_runs_newest', '_state_change', 'fn_timers_fire', 'fn_worker_close')
     loop
         foreach v_setting in array array['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_hashjoin = off',
             'enable_mergejoin = off', 'random_page_cost = 0.01', 'join_collapse_limit = 1', 'jit = off'] loop
