@@ -28,7 +28,7 @@ def test_the_calls_that_are_allowed_are_accepted_at_the_path_that_is_named(
     http: httpx.Client, token: Callable[..., str], step: int
 ):
     ada = {"Authorization": f"Bearer {token('ada', 'person', ['office'])}"}
-    zed = {"Authorization": f"Bearer {token('zed', 'person', [])}"}
+    zed = {"Authorization": f"Bearer {token('zed', 'person', None)}"}
     body = f"/api/v1/runs/{step >> 20}/steps/1"
     assert allowed(http.get(body, headers=ada).json()["actions"]) == {"claim", "comment"}
     found = http.get(f"/api/v1/units/{step}/actions", headers=zed).json()

@@ -115,11 +115,11 @@ def client_environment(dsn: str) -> dict[str, str]:
 
 
 def bound_token(
-    dsn: str, name: str = "billing", kind: str = "service", *held: str, tenant: str = "default"
+    dsn: str, name: str = "billing", kind: str = "service", *held: str | None, tenant: str = "default"
 ) -> str:
-    """A new token of a principal; without roles given it is an admin."""
+    """A new token of a principal; without roles given it is an admin, with None it has none."""
     with psycopg.connect(dsn, autocommit=True) as owner:
-        given = list(held) or ["admin"]
+        given = [role for role in held if role is not None] if held else ["admin"]
         owner.execute(
             "select stepwell.fn_principal_set(stepwell.fn_tenant_find(%s), %s, %s, %s)",
             (tenant, kind, name, given),
