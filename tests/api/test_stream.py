@@ -125,11 +125,13 @@ def test_a_large_page_has_positions_inside_it(
 def test_an_idle_writer_delays_only_its_own_events(api: httpx.Client, engine: Engine, dsn: str):
     run_id = engine.start("line")
     session = engine.worker()
+    leased = engine.claim(session)
     position = api.get(f"/api/v1/runs/{run_id}/snapshot").json()["position"]
     with psycopg.connect(dsn, options="-csearch_path=stepwell") as idle:
         idle.execute("select fn_run_label(1, %s, '{\"late\": \"yes\"}', 'idle')", ([run_id],))
         with streaming(api, f"run:{run_id}", after=position) as found:
-            engine.complete(session, *engine.claim(session))
+            # One transaction, so that one message has all of it.
+            engine.complete(session, *leased)
             types = [
                 row[4]
                 for event, _, data in [next(found), next(found)]

@@ -6,6 +6,7 @@ import { readLayout, readSnapshot, type LaneKind, type Layout, type RunChange, t
 import { stepStates, withChanges, type StepState, type StepStates } from "../../graph/steps";
 import { lastEventId, listen } from "../../live/stream";
 
+const retryMilliseconds = 3_000;
 const againMilliseconds = 2_000;
 
 /** A run as it is, or as it was at `at`: one snapshot, and then each change of it. */
@@ -41,7 +42,12 @@ export function useRun(run: () => string, at: () => string | null, lanes: () => 
       problem.value = null;
       follow(found);
     } catch (cause) {
-      if (!mine.signal.aborted) problem.value = asProblem(cause);
+      if (mine.signal.aborted) return;
+      problem.value = asProblem(cause);
+      // Nothing is there yet that a stream could keep true: the page tries again by itself.
+      window.clearTimeout(again);
+      const { status } = problem.value.details;
+      if (status === 0 || status >= 500) again = window.setTimeout(() => void read(), retryMilliseconds);
     }
   }
 
