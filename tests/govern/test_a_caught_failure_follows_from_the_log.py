@@ -8,7 +8,13 @@ import pytest
 from stepwell import Sequential
 from tests.govern.sealing import check, seal
 from tests.sql.drive import Engine
-from tests.sql.graphs.test_a_run_completes_only_with_all_mandatory_steps import CAUGHT, leases, op, start
+from tests.sql.graphs.test_a_run_completes_only_with_all_mandatory_steps import (
+    CAUGHT,
+    failed_again,
+    leases,
+    op,
+    start,
+)
 
 
 @pytest.fixture
@@ -22,20 +28,6 @@ def caught(engine: Engine) -> int:
     session = engine.worker()
     engine.kill(session, leases(engine, session)["a"])
     engine.drain(session)
-    return run_id
-
-
-def failed_again(engine: Engine) -> int:
-    """The same, and a is retried and fails once more: nothing catches that."""
-    run_id = start(engine, Sequential(op("a"), op("b"), CAUGHT, op("z")))
-    session = engine.worker()
-    engine.kill(session, leases(engine, session)["a"])
-    engine.complete(session, leases(engine, session)["e"])
-    engine.person("ada")
-    engine.one("select fn_job_retry(1, %s, 'ada', 'fixed the cause')", (engine.unit(run_id, "a"),))
-    leased = leases(engine, session)
-    engine.kill(session, leased["a"])
-    engine.complete(session, leased["z"])
     return run_id
 
 

@@ -100,10 +100,11 @@ def test_axe_finds_nothing_with_any_rule_in_any_theme(page: Page, place: World, 
     for path, ready in PAGES[route]:
         page.goto(path.format(run=place.run, approval=place.approval))
         expect(page.locator(ready).first).to_be_visible()
+        # Themes differ in colours: in Vietnamese the other themes are checked for contrast only.
+        is_english = page.evaluate("document.documentElement.lang") == "en"
         for theme in THEMES:
             page.evaluate(_THEME, theme)
-            # Themes differ in colours only.
-            clean(page, ALL_RULES if theme == THEMES[0] else CONTRAST)
+            clean(page, ALL_RULES if is_english or theme == THEMES[0] else CONTRAST)
             picture(page, path, theme)
         assert translation_keys() & set(KEY_LIKE.findall(page.locator("body").inner_text())) == set()
         page.set_viewport_size({"width": 390, "height": 844})

@@ -85,8 +85,8 @@ def test_the_failed_run_names_the_step_that_failed_and_completes_after_a_retry(e
     assert engine.faults() == {}
 
 
-@pytest.mark.requirement("SM-15")
-def test_a_caught_cancellation_that_is_taken_back_counts_again(engine: Engine):
+def failed_again(engine: Engine) -> int:
+    """a fails and is caught, b is cancelled because of it; then a is retried, and fails once more."""
     run_id = start(engine, Sequential(op("a"), op("b"), CAUGHT, op("z")))
     session = engine.worker()
     engine.kill(session, leases(engine, session)["a"])
@@ -96,6 +96,12 @@ def test_a_caught_cancellation_that_is_taken_back_counts_again(engine: Engine):
     leased = leases(engine, session)
     engine.kill(session, leased["a"])
     engine.complete(session, leased["z"])
+    return run_id
+
+
+@pytest.mark.requirement("SM-15")
+def test_a_caught_cancellation_that_is_taken_back_counts_again(engine: Engine):
+    run_id = failed_again(engine)
     # The decision stays: nothing catches the second failure.
     assert engine.states(run_id) == {
         "a": "cannot_complete", "b": "cancelled", "if.t": "completed", "t": "skipped", "e": "completed",
