@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -110,7 +110,24 @@ def test_a_keeper_that_closes_does_not_wait_for_a_pause(
         append(db, number << 20, payload={})
     await_sealable(db)
     sealing = Sealing(as_process(dsn, "keeper"), None, None)
-    sealing.look(datetime.now(UTC))
+    sealing.look(datetime.now(UTC), is_asked_for=True)
     until_row(db, "select count(*) = 1 from audit_block")
     sealing.close()
     assert sealing.wait() == 1
+
+
+def test_a_keeper_that_starts_leaves_new_events_until_they_have_waited_for_the_interval(
+    dsn: str, db: psycopg.Connection
+):
+    append(db, 1 << 20, payload={})
+    await_sealable(db)
+    sealing = Sealing(as_process(dsn, "keeper"), None, None)
+    now = datetime.now(UTC)
+    sealing.look(now)
+    assert sealing.wait() == 0
+    sealing.look(now + timedelta(seconds=30))
+    assert sealing.wait() == 0
+    assert db.execute("select count(*) from audit_block").fetchone() == (0,)
+    sealing.look(now + timedelta(seconds=61))
+    assert sealing.wait() == 1
+    sealing.close()

@@ -125,7 +125,9 @@ class Keeper:
     def run_once(self) -> Tick:
         """Make one pass on a new connection; for tests and for cron."""
         with keeper_connection(self._conninfo) as connection:
-            tick = self._tick(connection) if connection.try_lead(self._lead_seconds) else Tick(acted=False)
+            tick = Tick(acted=False)
+            if connection.try_lead(self._lead_seconds):
+                tick = self._tick(connection, seals_now=True)
             return replace(tick, sealed_count=self._sealing.wait())
 
     def _keep(self, connection: KeeperConnection) -> None:
@@ -137,11 +139,11 @@ class Keeper:
                     pause_seconds = min(pause_seconds, max(tick.due_in_seconds, PAUSE_MIN_SECONDS))
             self._stop.wait(pause_seconds)
 
-    def _tick(self, connection: KeeperConnection) -> Tick:
+    def _tick(self, connection: KeeperConnection, *, seals_now: bool = False) -> Tick:
         duties = self._duties
         now = connection.perform(keep.database_now())
         self._make_partitions(connection, now)
-        self._sealing.look(now)
+        self._sealing.look(now, is_asked_for=seals_now)
         tick = Tick(acted=True)
         for _ in range(ROUND_LIMIT):
             if not connection.try_lead(self._lead_seconds):

@@ -2,7 +2,9 @@
 
 It runs in a separate thread with its own connection: hashing takes time and an anchor may be slow, but timers
 and leases must not wait for them. An evidence bundle is made after the seal that it needs. A seal is never
-urgent, so a pass pauses between blocks and leaves the processors to the work itself; see `pace.py`.
+urgent, so a pass pauses between blocks and leaves the processors to the work itself; see `pace.py`. A keeper
+that has just got the lead seals nothing before the oldest unsealed event has waited for an interval: so workers
+that start often make no small blocks, and the work that they find comes first.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ class Sealing:
         self._evidence = evidence
         self._due_at: datetime | None = None
         self._has_more = False
+        self._is_first_pass = True
         self._period = LOOK_PERIOD
         self._closed = threading.Event()
         self._pace = Pace()
@@ -49,14 +52,18 @@ class Sealing:
         self._connection: KeeperConnection | None = None
         self._thread: ThreadPoolExecutor | None = None
 
-    def look(self, now: datetime) -> None:
-        """Start a pass if it is due and the last one has ended; returns immediately."""
+    def look(self, now: datetime, *, is_asked_for: bool = False) -> None:
+        """Start a pass if it is due and the last one has ended; returns immediately.
+
+        A pass that is asked for seals what there is, however new it is.
+        """
         is_due = self._due_at is None or now >= self._due_at
         if self._closed.is_set() or not is_due or not (self._looking is None or self._looking.done()):
             return
         self._due_at = now + self._period
         self._thread = self._thread or ThreadPoolExecutor(1, "stepwell-seal")
-        self._looking = self._thread.submit(self._look)
+        waits, self._is_first_pass = self._is_first_pass and not is_asked_for, False
+        self._looking = self._thread.submit(self._look, now if waits else None)
 
     def wait(self) -> int:
         """Wait until the current pass has ended; return how many blocks it sealed."""
@@ -78,12 +85,16 @@ class Sealing:
                 futures.wait([self._looking], CLOSE_SECONDS)
             self._thread.shutdown(wait=False)
 
-    def _look(self) -> int:
+    def _look(self, waiting_since: datetime | None) -> int:
         count = 0
         try:
             with keeper_connection(self._conninfo) as connection:
                 self._connection = connection
-                count = self._seal_all(connection)
+                due = connection.perform(sealing.due(TENANT_LIMIT))
+                if waiting_since is not None and due.due_in_seconds:
+                    self._due_at = waiting_since + timedelta(seconds=due.due_in_seconds)
+                    return 0
+                count = self._seal_all(connection, due)
                 if self._anchor is not None:
                     tell(connection, self._anchor, self._key_file, self._closed.is_set)
                 make_bundles(connection, self._conninfo, self._evidence, self._closed.is_set)
@@ -94,8 +105,7 @@ class Sealing:
             self._connection = None
         return count
 
-    def _seal_all(self, connection: KeeperConnection) -> int:
-        due = connection.perform(sealing.due(TENANT_LIMIT))
+    def _seal_all(self, connection: KeeperConnection, due: sealing.Due) -> int:
         self._period = timedelta(seconds=due.interval_seconds) if due.interval_seconds > 0 else LOOK_PERIOD
         count, self._has_more = 0, False
         self._pace.begin()

@@ -9,7 +9,7 @@ import pytest
 
 from stepwell.govern import verify
 from stepwell.store.calls.audit import AuditReader
-from tests.govern.sealing import append, check, seal, without_rows
+from tests.govern.sealing import append, await_sealable, check, seal, without_rows
 from tests.sql.binding import bound
 from tests.sql.drive import Engine, operation
 from tests.support.clock import Clock
@@ -157,12 +157,26 @@ def test_not_even_the_owner_can_change_a_block_header(engine: Engine, change: st
 def test_fn_audit_due_names_no_tenant_when_all_is_sealed_or_sealing_is_off(engine: Engine):
     append(engine.db, 5 << 20)
     seal(engine.db)
-    assert engine.db.execute("select * from fn_audit_due()").fetchone() == (60, [])
+    assert engine.db.execute("select * from fn_audit_due()").fetchone() == (60, [], None)
     append(engine.db, 5 << 20)
     engine.db.execute(
         "update dot_config set config_value = '0' where config_key = 'audit.seal_interval_seconds'"
     )
-    assert engine.db.execute("select * from fn_audit_due()").fetchone() == (0, [])
+    assert engine.db.execute("select * from fn_audit_due()").fetchone() == (0, [], None)
+
+
+def test_fn_audit_due_tells_when_the_oldest_event_has_waited_for_the_interval(engine: Engine, clock: Clock):
+    def due_in_seconds() -> float:
+        await_sealable(engine.db)
+        return engine.one("select due_in_seconds from fn_audit_due()")
+
+    append(engine.db, 5 << 20)
+    assert 0 < due_in_seconds() <= 60
+    clock.advance(seconds=45)
+    append(engine.db, 6 << 20)
+    assert 0 <= due_in_seconds() <= 15
+    clock.advance(seconds=45)
+    assert due_in_seconds() == 0
 
 
 def test_a_keeper_seals_under_its_role(engine: Engine):

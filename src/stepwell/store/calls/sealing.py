@@ -10,10 +10,14 @@ from stepwell.store.connection.call import Call
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Tenants with unsealed events; `interval_seconds` 0 means that the keeper seals nothing."""
+    """Tenants with unsealed events; `interval_seconds` 0 means that the keeper seals nothing.
+
+    In `due_in_seconds` the oldest of these events is as old as the interval; None if there is none.
+    """
 
     interval_seconds: int
     tenant_ids: list[int]
+    due_in_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Sealed:
 
 def due(limit: int) -> Call[Due]:
     return Call(
-        "select interval_seconds, tenant_ids from stepwell.fn_audit_due(%s)",
+        "select interval_seconds, tenant_ids, due_in_seconds from stepwell.fn_audit_due(%s)",
         (limit,),
         lambda rows: Due(*rows[0]),
     )

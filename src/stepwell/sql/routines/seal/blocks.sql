@@ -42,13 +42,14 @@ begin
 end
 $$;
 
--- The tenants whose log has something to seal, the one that was sealed longest ago first, and how often to look; not
--- those whose seal was set aside until later. No row when sealing is switched off.
+-- The tenants whose log has something to seal, the one that was sealed longest ago first; how often to look; and in how
+-- many seconds the oldest event without a seal will have waited for that long, 0 when it has, null when there is none.
+-- Not those whose seal was set aside until later. No tenant when sealing is switched off.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: nothing.
 create or replace function stepwell.fn_audit_due(p_limit int default 1000)
-returns table (interval_seconds int, tenant_ids int[])
+returns table (interval_seconds int, tenant_ids int[], due_in_seconds float8)
 language plpgsql stable security definer
 set search_path = stepwell, pg_temp
 as $$
@@ -57,16 +58,25 @@ declare
     v_now constant timestamptz := stepwell.now();
 begin
     return query
-    select v_interval, array(
-        select t.tenant_id
+    select
+        v_interval,
+        coalesce(array_agg(d.tenant_id order by d.sealed_at nulls first, d.tenant_id), '{}'),
+        case when count(*) > 0
+            then greatest(extract(epoch from min(d.unsealed_since) - v_now) + v_interval, 0)::float8 end
+    from (
+        select t.tenant_id, c.sealed_at, o.at as unsealed_since
         from stepwell.tenant as t
         left join stepwell.audit_chain as c on t.tenant_id = c.tenant_id
+        cross join lateral (
+            select e.at
+            from stepwell.event_log as e
+            where e.tenant_id = t.tenant_id and e.tx < pg_snapshot_xmin(pg_current_snapshot())
+                and (e.tx, e.event_id) > (coalesce(c.last_tx, '0'), coalesce(c.last_event_id, 0))
+            order by e.tx, e.event_id
+            limit 1) as o
         where v_interval > 0 and not stepwell._is_set_aside(t.tenant_id, 'seal', t.tenant_id::text, v_now)
-            and exists (select from stepwell.event_log as e
-                where e.tenant_id = t.tenant_id and e.tx < pg_snapshot_xmin(pg_current_snapshot())
-                    and (e.tx, e.event_id) > (coalesce(c.last_tx, '0'), coalesce(c.last_event_id, 0)))
         order by c.sealed_at nulls first, t.tenant_id
-        limit p_limit);
+        limit p_limit) as d;
 end
 $$;
 
