@@ -6,11 +6,13 @@ U+0000: a value that contains one is refused, never changed silently.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from stepwell.errors import InvalidInput
@@ -28,6 +30,14 @@ _LISTS = (list, tuple, set, frozenset, deque)
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
 
+@functools.cache
+def _core() -> ModuleType:
+    """Loaded at the first value: a command that only reads writes none."""
+    import pydantic_core
+
+    return pydantic_core
+
+
 def encode(
     value: Any, what: str, adapter: TypeAdapter[Any] | None = None, *, nan_as_null: bool = False
 ) -> str:
@@ -35,12 +45,10 @@ def encode(
 
     `nan_as_null` is for values that must be stored because the action has already happened.
     """
-    # Loaded at the first value: a command that only reads writes none.
-    from pydantic_core import to_json, to_jsonable_python
-
+    encoded: bytes
     try:
         if adapter is None:
-            encoded = to_json(value, inf_nan_mode="null" if nan_as_null else "constants")
+            encoded = _core().to_json(value, inf_nan_mode="null" if nan_as_null else "constants")
         else:
             encoded = adapter.dump_json(value)
     except (ValueError, RecursionError) as error:
@@ -50,7 +58,7 @@ def encode(
     if not nan_as_null and (b"null" in encoded or b"NaN" in encoded or b"Infinity" in encoded):
         _refuse_non_finite(value, what, adapter, encoded)
     if holds_nul(encoded):
-        place = what + _place(to_jsonable_python(value), _holds_nul)
+        place = what + _place(_core().to_jsonable_python(value), _holds_nul)
         raise InvalidInput(
             f"{place}: a text contains the character U+0000, which Postgres cannot store", field=place
         )
@@ -118,19 +126,15 @@ def _key(key: Any) -> str:
 
 
 def _cannot_be_written(value: Any) -> bool:
-    from pydantic_core import to_json
-
     try:
-        to_json(value)
+        _core().to_json(value)
     except (ValueError, RecursionError):
         return True
     return False
 
 
 def _holds_nul(value: Any) -> bool:
-    from pydantic_core import to_json
-
-    return holds_nul(to_json(value))
+    return holds_nul(_core().to_json(value))
 
 
 def _reason(error: Exception) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Final
 # Their lines contain whole addresses, which may have secrets in the query.
 HTTP_CLIENTS: Final = ("httpx", "httpcore")
 # Frames between the caller and the standard library, so that a record has the place of the caller.
-FRAMES: Final = 4
+FRAMES: Final = 3
 RESERVED: Final = ("event", "level", "logger", "timestamp")
 
 Fields = Mapping[str, Any]
@@ -45,22 +45,51 @@ class Line:
         return self.event + _text(self.fields)
 
 
-def get_logger(name: str, **fields: Any) -> Any:
+class FieldLogger:
+    """A logger of the standard library whose lines have fields: `log.info("paid", amount=3)`."""
+
+    __slots__ = ("_fields", "_logger")
+
+    def __init__(self, logger: logging.Logger, fields: Fields) -> None:
+        self._logger = logger
+        self._fields = fields
+
+    def bind(self, **fields: Any) -> FieldLogger:
+        """A logger with more fields."""
+        return FieldLogger(self._logger, {**self._fields, **fields})
+
+    def log(self, level: int, event: str, *, exc_info: Any = None, **fields: Any) -> None:
+        self._write(level, event, exc_info, fields)
+
+    def debug(self, event: str, *, exc_info: Any = None, **fields: Any) -> None:
+        self._write(logging.DEBUG, event, exc_info, fields)
+
+    def info(self, event: str, *, exc_info: Any = None, **fields: Any) -> None:
+        self._write(logging.INFO, event, exc_info, fields)
+
+    def warning(self, event: str, *, exc_info: Any = None, **fields: Any) -> None:
+        self._write(logging.WARNING, event, exc_info, fields)
+
+    def error(self, event: str, *, exc_info: Any = None, **fields: Any) -> None:
+        self._write(logging.ERROR, event, exc_info, fields)
+
+    def critical(self, event: str, *, exc_info: Any = None, **fields: Any) -> None:
+        self._write(logging.CRITICAL, event, exc_info, fields)
+
+    def exception(self, event: str, *, exc_info: Any = True, **fields: Any) -> None:
+        """An error with the traceback of the present exception."""
+        self._write(logging.ERROR, event, exc_info, fields)
+
+    def _write(self, level: int, event: str, exc_info: Any, fields: Fields) -> None:
+        if self._logger.isEnabledFor(level):
+            line = Line(str(event), {**self._fields, **fields})
+            self._logger.log(level, line, exc_info=exc_info, stacklevel=FRAMES)
+
+
+def get_logger(name: str, **fields: Any) -> FieldLogger:
     """A logger with fields: `log.info("event", amount=3)`; `bind` returns a logger with more fields."""
-    import structlog
-
     guard_records()
-    return structlog.wrap_logger(
-        logging.getLogger(name),
-        processors=[structlog.stdlib.filter_by_level, _to_line],
-        wrapper_class=structlog.stdlib.BoundLogger,
-    ).bind(**fields)
-
-
-def _to_line(_logger: Any, _method: str, event_dict: Any) -> tuple[tuple[Line], dict[str, Any]]:
-    event = str(event_dict.pop("event", ""))
-    given = {name: event_dict.pop(name) for name in ("exc_info", "stack_info") if name in event_dict}
-    return (Line(event, event_dict),), {**given, "stacklevel": FRAMES}
+    return FieldLogger(logging.getLogger(name), fields)
 
 
 def guard_records() -> None:

@@ -17,7 +17,7 @@ from tests.support.roles import api
 FORBIDDEN = {
     "fastapi", "httpx", "jsonschema", "psycopg_pool", "pydantic", "pydantic_core", "ruamel", "starlette",
     "stepwell.define.check", "stepwell.define.template", "stepwell.define.yaml", "stepwell.machines.model",
-    "structlog", "uvicorn",
+    "uvicorn",
 }  # fmt: skip
 
 # Modules of stepwell, and all modules, that `runs list` may load.

@@ -10,7 +10,7 @@ import pytest
 # Modules that are slow to load and that only some commands need.
 SLOW = {
     "asyncio", "fastapi", "fsspec", "httpx", "jsonschema", "psutil", "psycopg", "pydantic", "pydantic_core",
-    "rich", "ruamel", "slack_sdk", "ssl", "starlette", "structlog", "uvicorn",
+    "rich", "ruamel", "slack_sdk", "ssl", "starlette", "uvicorn",
 }  # fmt: skip
 
 PRINT_MODULES = '\nprint("loaded", *sorted({name.partition(".")[0] for name in sys.modules}))'

@@ -83,6 +83,7 @@ class Keeper:
         self._sweep_at: datetime | None = None
         self._look_at: datetime | None = None
         self._search_page = 0
+        self._has_passed = False
         self._sealing = Sealing(conninfo, anchor, key_file, evidence)
 
     def stop(self) -> None:
@@ -127,7 +128,7 @@ class Keeper:
         with keeper_connection(self._conninfo) as connection:
             tick = Tick(acted=False)
             if connection.try_lead(self._lead_seconds):
-                tick = self._tick(connection, seals_now=True)
+                tick = self._tick(connection, is_asked_for=True)
             return replace(tick, sealed_count=self._sealing.wait())
 
     def _keep(self, connection: KeeperConnection) -> None:
@@ -139,11 +140,12 @@ class Keeper:
                     pause_seconds = min(pause_seconds, max(tick.due_in_seconds, PAUSE_MIN_SECONDS))
             self._stop.wait(pause_seconds)
 
-    def _tick(self, connection: KeeperConnection, *, seals_now: bool = False) -> Tick:
+    def _tick(self, connection: KeeperConnection, *, is_asked_for: bool = False) -> Tick:
+        """One pass. The first one leaves out what nobody waits for, unless the pass is asked for."""
         duties = self._duties
         now = connection.perform(keep.database_now())
         self._make_partitions(connection, now)
-        self._sealing.look(now, is_asked_for=seals_now)
+        self._sealing.look(now, is_asked_for=is_asked_for)
         tick = Tick(acted=True)
         for _ in range(ROUND_LIMIT):
             if not connection.try_lead(self._lead_seconds):
@@ -172,8 +174,10 @@ class Keeper:
             0,
         )
         started = duties.perform(connection, "fire schedules", lambda: self._fire_schedules(connection), 0)
-        self._look(connection, now)
-        self._sweep(connection, now)
+        if self._has_passed or is_asked_for:
+            self._look(connection, now)
+            self._sweep(connection, now)
+        self._has_passed = True
         return replace(tick, started_count=started)
 
     def _recover(self, connection: KeeperConnection) -> int:
@@ -223,7 +227,7 @@ class Keeper:
         )
 
     def _sweep(self, connection: KeeperConnection, now: datetime) -> None:
-        """Every hour of the database clock, and when this keeper gets the lead."""
+        """Every hour of the database clock, and soon after this keeper gets the lead."""
         if self._sweep_at is not None and self._sweep_at - HOUSEKEEPING_PERIOD <= now < self._sweep_at:
             return
         self._sweep_at = now + HOUSEKEEPING_PERIOD

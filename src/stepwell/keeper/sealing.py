@@ -2,9 +2,7 @@
 
 It runs in a separate thread with its own connection: hashing takes time and an anchor may be slow, but timers
 and leases must not wait for them. An evidence bundle is made after the seal that it needs. A seal is never
-urgent, so a pass pauses between blocks and leaves the processors to the work itself; see `pace.py`. A keeper
-that has just got the lead seals nothing before the oldest unsealed event has waited for an interval: so workers
-that start often make no small blocks, and the work that they find comes first.
+urgent, so a pass pauses between blocks and leaves the processors to the work itself; see `pace.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +31,11 @@ _log = logging.getLogger(__name__)
 
 
 class Sealing:
-    """Makes a pass when it is due, one at a time."""
+    """Makes a pass when it is due, one at a time.
+
+    The first pass waits until the oldest unsealed event has the age of an interval: workers that start often
+    make no small blocks, and the work that they find comes first.
+    """
 
     def __init__(
         self, conninfo: str, anchor: str | None, key_file: str | None, evidence: str | None = None

@@ -6973,7 +6973,7 @@ create function stepwell.fn_approval_withdraw(p_tenant_id integer, p_approval_id
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_audit_due(p_limit integer)
-create function stepwell.fn_audit_due(p_limit integer) returns TABLE(interval_seconds integer, tenant_ids integer[]) language plpgsql stable security definer set search_path=stepwell, pg_temp;
+create function stepwell.fn_audit_due(p_limit integer) returns TABLE(interval_seconds integer, tenant_ids integer[], due_in_seconds double precision) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_audit_seal(p_tenant_id integer)

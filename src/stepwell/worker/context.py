@@ -48,7 +48,7 @@ class Context:
         self._sleep_count = 0
         self._checkpoints = dict(lease.checkpoints or {})
         self._stop_reason: str | None = None
-        self._log: Any = None
+        self._log: logs.FieldLogger | None = None
         self._unsaid: Progress | None = None
         self.has_progress = False
 
@@ -109,7 +109,7 @@ class Context:
         return self._stop_reason is not None
 
     @property
-    def log(self) -> Any:
+    def log(self) -> logs.FieldLogger:
         if self._log is None:
             self._log = logs.get_logger("stepwell.handler", **self.log_fields())
         return self._log
