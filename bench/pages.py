@@ -37,7 +37,7 @@ FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-background-networkin
 COLUMNS: Final = (
     "first_paint_ms", "pan_fps", "pan_slowest_ms", "zoom_fps", "far_pan_fps", "nodes", "heap_mb",
 )  # fmt: skip
-BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
 # Runs before the page: notes when the snapshot has arrived and when a message of the stream has.
 _WATCH = """
 window.bench = {};

@@ -64,7 +64,7 @@ def test_a_write_tells_its_position_and_a_read_waits_for_it(
         until(
             lambda: db.execute(
                 "select 1 from pg_stat_activity where query like '%pg_visible_in_snapshot%'"
-                " and application_name = 'stepwell api'"
+                " and application_name = 'stepwell api' and datname = current_database()"
             ).fetchone()
         )
         assert answers == [], "the read did not wait"
@@ -201,7 +201,7 @@ def test_requests_that_wait_do_not_stop_the_probe(
             lambda: (
                 db.execute(
                     "select count(*) = 10 from pg_stat_activity where wait_event_type = 'Lock'"
-                    " and application_name = 'stepwell api'"
+                    " and application_name = 'stepwell api' and datname = current_database()"
                 ).fetchone()
                 == (True,)
             )

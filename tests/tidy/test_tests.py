@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,3 +52,16 @@ def test_no_test_sleeps():
 def test_the_rule_finds_each_way_to_sleep():
     source = "import time, asyncio\nfrom time import sleep as nap\ntime.sleep(1)\nasyncio.sleep(0)\nnap(2)\n"
     assert sleeps(list(ast.walk(ast.parse(source)))) == [3, 5]
+
+
+def test_a_question_about_sessions_is_about_those_of_the_own_database():
+    """All tests of a run share one server: a test that counts or ends sessions of others disturbs them."""
+    asked = [
+        f"{path}:{node.lineno}"
+        for path in files(".py", under="tests")
+        if path.name != "test_tests.py"
+        for node in nodes(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "pg_stat_activity" in node.value
+        if not re.search(r"datname|\bpid = %s|where \{\}", node.value)
+    ]
+    assert not asked, "add: datname = current_database()"

@@ -90,7 +90,8 @@ def test_an_evaluation_that_is_cancelled_is_tried_again_later(app: sw.App, play,
 def cancel_evaluation(db: psycopg.Connection) -> bool:
     row = db.execute(
         "select pg_cancel_backend(pid) from pg_stat_activity"
-        " where state = 'active' and query like '%fn_expression_evaluate%' and pid <> pg_backend_pid()"
+        " where datname = current_database() and state = 'active'"
+        " and query like '%fn_expression_evaluate%' and pid <> pg_backend_pid()"
     ).fetchone()
     return row == (True,)
 
