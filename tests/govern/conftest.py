@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ from tests.support.clock import Clock
 from tests.support.databases import Databases, configure
 
 BLOCK_EVENTS = 30
+# The same statements verify thousands of cases.
+PLANNED_ONCE = "-csearch_path=stepwell,public -cplan_cache_mode=force_generic_plan"
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,18 @@ def sample(databases: Databases, template: str, tmp_path_factory: pytest.TempPat
         yield Sample(dsn, run_id, plain, full, Path(plain.url).read_bytes(), Path(full.url).read_bytes())
 
 
+@pytest.fixture
+def tell(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Shows a line at once: the whole product of cases takes long, and who waits must see a finding."""
+
+    def act(line: str) -> None:
+        with capfd.disabled():
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+
+    return act
+
+
 @dataclass(frozen=True)
 class Disarmed:
     """A sealed database without its constraints and triggers, and the lines of its anchor."""
@@ -75,7 +90,7 @@ def disarmed(databases: Databases, template: str) -> Iterator[Disarmed]:
     """What a superuser makes of a sealed database first; each case is rolled back."""
     with (
         databases.fresh(template) as dsn,
-        psycopg.connect(dsn, autocommit=True, options="-csearch_path=stepwell,public") as db,
+        psycopg.connect(dsn, autocommit=True, options=PLANNED_ONCE) as db,
     ):
         configure(db, "audit.block_events", str(BLOCK_EVENTS))
         make_sample_run(db)

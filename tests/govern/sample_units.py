@@ -36,6 +36,9 @@ def make_units(db: psycopg.Connection, clock: Clock) -> None:
         engine.start(workflow)
     engine.start("each", {"items": [1, 2, 3]})
     engine.enqueue("job.line", 3, p_concurrency_key="one", p_max_concurrency=1)
+    for workspace in ("north", "south"):
+        db.execute("select fn_workspace_set(1, %s)", (workspace,))
+        engine.enqueue("job.line", 2, p_workspace=workspace, p_priority=3)
     _work(engine)
 
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 import os
 import random
 import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.govern import tamper
@@ -21,7 +25,7 @@ SAMPLE = 60
 # The whole product is cut into so many slices, each a test of its own: they can run beside each other.
 SLICES = 8
 # The list of columns that are not covered may become shorter, not longer.
-LISTED = 7
+LISTED = 5
 SEED = int(os.environ.get("STEPWELL_TAMPER_SEED", "18"))
 IS_WHOLE = os.environ.get("STEPWELL_TAMPER") == "all"
 DOCUMENT = Path(__file__).parents[2] / "docs" / "audit.md"
@@ -42,11 +46,24 @@ def uncovered() -> dict[tuple[str, str], str]:
 INVARIANTS = "select bool_and(ok) from stepwell.fn_invariants_check()"
 
 
+@contextmanager
+def rolled_back(db: psycopg.Connection) -> Iterator[None]:
+    """A transaction that psycopg does not see: at each rollback it forgets its prepared statements.
+
+    To plan the statements of the verifier again takes five times as long as the check.
+    """
+    db.pgconn.exec_(b"begin")
+    try:
+        yield
+    finally:
+        db.pgconn.exec_(b"rollback")
+
+
 def attack(disarmed: Disarmed, case: tamper.Case, rng: random.Random) -> str:
     """Found; recounted, if only the invariants find it; silent; impossible, without a row."""
     if case.repair != "nothing":
         await_sealable(disarmed.db)  # a repair seals again
-    with disarmed.db.transaction(force_rollback=True):
+    with rolled_back(disarmed.db):
         if not tamper.carry_out(disarmed.db, case, rng):
             return "impossible"
         if check(disarmed.db, anchored=disarmed.anchored).problems:
@@ -55,22 +72,27 @@ def attack(disarmed: Disarmed, case: tamper.Case, rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("slice_no", range(SLICES if IS_WHOLE else 1))
-def test_every_tampering_is_found(disarmed: Disarmed, slice_no: int, record_property: Any):
+def test_every_tampering_is_found(
+    disarmed: Disarmed, slice_no: int, record_property: Any, tell: Callable[[str], None]
+):
     cases = tamper.cases(disarmed.db)
     random.Random(SEED).shuffle(cases)
     chosen = cases[slice_no::SLICES] if IS_WHOLE else cases[:SAMPLE]
     listed = uncovered()
     record_property("cases", len(chosen))
-    outcomes = {case: attack(disarmed, case, random.Random(f"{SEED} {case}")) for case in chosen}
-    for outcome in ("found", "impossible"):
-        record_property(outcome, sum(one == outcome for one in outcomes.values()))
-    missed = {case: outcome for case, outcome in outcomes.items() if outcome in ("recounted", "silent")}
-    record_property("listed", len(missed))
-    unlisted = [
-        str(case) for case, outcome in missed.items() if listed.get((case.table, case.column)) != outcome
-        and not (outcome == "recounted" and (case.table, case.column) in listed)
-    ]  # fmt: skip
-    record_property("silent", len(unlisted))
+    outcomes: Counter[str] = Counter()
+    unlisted = []
+    for case in chosen:
+        outcome = attack(disarmed, case, random.Random(f"{SEED} {case}"))
+        if outcome in ("recounted", "silent"):
+            expected = listed.get((case.table, case.column))
+            outcome = "listed" if expected in ("silent", outcome) else "silent"
+        outcomes[outcome] += 1
+        if outcome == "silent":
+            unlisted.append(str(case))
+            tell(f"silent: {case}")
+    for name in ("found", "impossible", "listed", "silent"):
+        record_property(name, outcomes[name])
     assert unlisted == [], "cover these columns, or list them in docs/audit.md with the reason"
 
 

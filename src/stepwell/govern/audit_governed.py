@@ -27,14 +27,14 @@ Row = Mapping[str, Any]
 
 
 class GovernedCheck:
-    """`tries` has, for each receipt, the attempts of the verdicts that name it, in the order of event_id."""
+    """`tries` has, for each receipt, event_id, attempt and session of the verdicts that name it."""
 
     def __init__(self, reader: AuditReader, chain: Chain, verdict: Verdict, archived: Archived) -> None:
         self.reader = reader
         self.chain = chain
         self.verdict = verdict
         self.archived = archived
-        self.tries: dict[int, list[tuple[int, int | None]]] = {}
+        self.tries: dict[int, list[tuple[int, int | None, int | None]]] = {}
         # Number of each verdict of the log → its effect, receipt and approval.
         self.judged: dict[int, tuple[str | None, int | None, int | None]] = {}
         # How many verdicts of an earlier release, without a number, the log has of each unit.
@@ -75,7 +75,7 @@ class GovernedCheck:
                 continue
             self.judged[found["verdict_id"]] = (found["effect"], found["receipt_id"], found["approval_id"])
             if found["receipt_id"] is not None:
-                tried = (event["event_id"], found["attempt"])
+                tried = (event["event_id"], found["attempt"], _session_of(event["actor"]))
                 self.tries.setdefault(found["receipt_id"], []).append(tried)
             if event["has_run"]:
                 told.append({**found, "unit_id": event["unit_id"], "decided_at": event["at"]})
@@ -144,8 +144,9 @@ class GovernedCheck:
         if told["connector"] is None:
             self.verdict.earlier_count += 1
             return
-        tries = sorted(self.tries.get(number, []))
-        wanted = {**told, "try_count": len(tries), "lease_no": tries[-1][1] if tries else None,
+        tries = sorted(self.tries.get(number, []), key=lambda tried: tried[0])
+        _, lease_no, session_id = tries[-1] if tries else (None, None, None)
+        wanted = {**told, "try_count": len(tries), "lease_no": lease_no, "session_id": session_id,
                   "run_id": (told["unit_id"] or 0) >> 20}  # fmt: skip
         self.verdict.receipt_count += 1
         self._compare(f"receipt {number}", wanted, row, {*tables.RECEIPT})
@@ -180,6 +181,12 @@ class GovernedCheck:
                 self.verdict.say("inserted", f"{what} {row[key]}", "its row is there twice")
             found[row[key]] = row
         return found
+
+
+def _session_of(actor: str | None) -> int | None:
+    """The number of the worker's session that acted."""
+    kind, _, number = (actor or "").partition(":")
+    return int(number) if kind == "session" and number.isdecimal() else None
 
 
 def _keys(events: Iterable[Row]) -> dict[int, Row]:

@@ -3699,7 +3699,8 @@ create view stepwell.v_audit_receipt (
     request_metadata jsonb,
     response_metadata jsonb,
     prior jsonb,
-    reversal jsonb
+    reversal jsonb,
+    session_id bigint
 ) with (security_barrier=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select

@@ -4,7 +4,7 @@ with unit as materialized (
     select u.*, u.unit_id & 1048575 as unit_no, r.version_id as run_version_id, r.parent_unit_id, w.priority as run_priority,
         r.run_id is not null as has_run, j.job_id is not null as is_job, a.approval_id is not null as is_approval,
         a.subject_unit_id, a.expires_at, c.receipt_id is not null as is_receipt, c.unit_id as effect_unit_id,
-        p.proposal_id is not null as is_proposal, k.cut_request_id is not null as is_cut, t.unit_id is not null as is_task, t.step_run_id, t.form is not null as has_form
+        j.workspace_id, p.proposal_id is not null as is_proposal, k.cut_request_id is not null as is_cut, t.unit_id is not null as is_task, t.step_run_id, t.form is not null as has_form
     from stepwell.work_unit as u
     left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
     left join stepwell.work_unit as w on r.tenant_id = w.tenant_id and r.run_id << 20 = w.unit_id
@@ -69,8 +69,13 @@ with unit as materialized (
         case when case u.kind when 'step' then u.priority is distinct from d.priority + case when u.is_outside then u.run_priority
                 else coalesce(m.priority, u.priority - d.priority) end
                 when 'task' then u.priority is distinct from m.priority
-                when 'workflow_run' then u.priority is null when 'job' then u.priority is null
+                when 'workflow_run' then u.priority is null
+                when 'job' then coalesce(u.priority::text <> coalesce(e.payload ->> 'priority', '0') and e.event_id is not null, true)
                 else u.priority is distinct from 0 end then 'priority' end,
+        case when u.kind = 'job' and e.event_id is not null and (u.workspace_id is null) is distinct from (e.payload ->> 'workspace' is null)
+            or u.workspace_id is not null and not exists (select from stepwell.workspace as y where y.tenant_id = u.tenant_id
+                and y.workspace_id = u.workspace_id and y.workspace_name = coalesce(e.payload ->> 'workspace', y.workspace_name))
+            then 'job_detail.workspace_id' end,
         case when u.pending_count is distinct from 0 and u.kind <> 'step' then 'pending_count'
             when u.kind = 'step' and u.state_code <> 'not_started' and d.step_kind <> 'map' and u.pending_count is distinct from 0
             then 'pending_count'
@@ -99,8 +104,9 @@ with unit as materialized (
         where x.tenant_id = u.tenant_id and x.version_id = u.run_version_id and x.scope_no = d.scope_no) as z on u.item_no is not null
     left join stepwell.work_unit as m on u.tenant_id = m.tenant_id and u.parent_id = m.unit_id
     left join stepwell.operation as q on u.is_job and u.tenant_id = q.tenant_id and u.operation_id = q.operation_id
-    left join lateral (select x.audit_ref from stepwell.event_log as x where x.tenant_id = u.tenant_id
-        and x.run_id = u.unit_id >> 20 and x.unit_id = u.unit_id and x.event_type = 'job.enqueued' limit 1) as e on u.is_job
+    left join lateral (select x.event_id, x.audit_ref, x.payload from stepwell.event_log as x where x.tenant_id = u.tenant_id
+        and x.run_id = u.unit_id >> 20 and x.unit_id = u.unit_id and x.event_type in ('job.enqueued', 'job.described')
+        order by x.event_id desc limit 1) as e on u.is_job
 ), ended as (
     select r.run_id << 20, array_remove(array[
         case when r.finished_state is distinct from f.to_state then 'run_detail.finished_state' end,

@@ -18,7 +18,7 @@ APPROVAL = (
 )  # fmt: skip
 VOTE = ("approval_id", "voter", "decision", "reason", "voted_at")
 RECEIPT = (
-    "receipt_id", "unit_id", "run_id", "step_id", "lease_no", "try_count", "idempotency_key", "connector",
+    "receipt_id", "unit_id", "run_id", "step_id", "session_id", "lease_no", "try_count", "idempotency_key", "connector",
     "operation", "target", "action_hash", "writes", "reversible", "external_id", "provider", "model",
     "input_tokens", "output_tokens", "cost_micros", "currency", "verdict_id", "approval_id", "requested_by",
     "acting", "reverses_receipt_id", "reversed_by_receipt_id", "settled_by", "intended_at", "settled_at",
@@ -60,7 +60,7 @@ def receipts(reader: AuditReader, ids: list[int]) -> list[Row]:
 def judgements(reader: AuditReader, after: Position, limit: int) -> list[Row]:
     """The events of verdicts after a position; `has_run`: the rows of their run are still there."""
     rows = reader.support("audit_judgements", tx=after[0], event_id=after[1], limit=limit)
-    names = ("tx", "event_id", "at", "unit_id", "payload", "has_run")
+    names = ("tx", "event_id", "at", "unit_id", "actor", "payload", "has_run")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 

@@ -32,6 +32,8 @@ declare
     v_now constant timestamptz := stepwell.now();
     v_machine constant text := stepwell._machine_of('job');
     v_later constant boolean := coalesce(p_process_after > v_now, false);
+    v_told constant jsonb := case when p_priority <> 0 or p_workspace is not null
+        then jsonb_strip_nulls(jsonb_build_object('workspace', p_workspace, 'priority', nullif(p_priority, 0))) end;
     v_operation stepwell.operation;
     -- Not fields of records: each would be looked up for every job.
     v_operation_id int;
@@ -64,9 +66,10 @@ begin
         from unnest(v_new_ids) as b (job_id)
     ), logged as (
         insert into stepwell.event_log (
-            tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, audit_ref, trace_id, correlation_id)
+            tenant_id, at, run_id, unit_id, event_type, to_state, actor_class, actor, audit_ref, trace_id, correlation_id,
+            payload)
         select p_tenant_id, v_now, stepwell._run_of(b.job_id), b.job_id, 'job.enqueued', 'ready', 'system', p_actor,
-            v_audit_ref, p_trace_id, p_correlation_id
+            v_audit_ref, p_trace_id, p_correlation_id, v_told
         from unnest(v_new_ids) as b (job_id)
     ), queued as (
         insert into stepwell.job_ready (tenant_id, workspace_id, executor_class_id, rank, operation_id, unit_id, is_retry)

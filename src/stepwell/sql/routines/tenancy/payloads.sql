@@ -42,6 +42,6 @@ select
     r.operation, r.target, r.action_hash, r.writes, r.reversible, r.external_id, r.provider, r.model, r.input_tokens,
     r.output_tokens, r.cost_micros, r.currency, r.verdict_id, r.approval_id, r.requested_by, r.acting, r.reverses_receipt_id,
     r.reversed_by_receipt_id, r.settled_by, r.intended_at, r.settled_at, r.intent_token, r.request_metadata,
-    r.response_metadata, r.prior, r.reversal
+    r.response_metadata, r.prior, r.reversal, r.session_id
 from stepwell.action_receipt as r
 where (select stepwell.payload_tenant()) in (0, r.tenant_id);
