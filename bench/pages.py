@@ -25,7 +25,6 @@ from bench import shapes
 from bench.engine import Load, complete_once, drain, fill, open_session
 from bench.server import BenchServer
 from stepwell.api.identity import COOKIE
-from stepwell.store.schema.migrate import migrate
 
 SIZES: Final = (2, 500, 2000, 10_000)
 QUICK_SIZES: Final = (2, 40)
@@ -92,13 +91,12 @@ def measure(server: BenchServer, *, quick: bool) -> dict[str, Any]:
     result: dict[str, Any] = {}
     with _browser() as browser:
         for steps in QUICK_SIZES if quick else SIZES:
-            with server.fresh_database("pages") as url:
+            with server.fresh_database("pages", is_migrated=True) as url:
                 result[str(steps)] = _cell(browser, url, steps)
     return result
 
 
 def _cell(browser: Browser, url: str, steps: int) -> dict[str, Any]:
-    migrate(url)
     with psycopg.connect(url, autocommit=True) as connection:
         session_key = open_session(connection)
         # As wide as it is high on the screen: both directions are full of steps.

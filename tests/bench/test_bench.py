@@ -26,9 +26,18 @@ def bench(results: Path, *arguments: str) -> tuple[dict[str, Any], str]:
     return written, done.stdout
 
 
+# One run for all parts, because each run starts a server and migrates a database.
 @pytest.mark.timeout(300)
-def test_stepwell_runs_every_workload(tmp_path: Path):
-    result, table = bench(tmp_path, "--peers", "none", "--only", ",".join(WORKLOADS))
+def test_every_part_is_measured(tmp_path: Path):
+    result, table = bench(tmp_path, "--peers", "none")
+    check_workloads(result, table)
+    check_floor_core_engine_and_history(result, table)
+    check_graphs_and_rebuilds(result, table)
+    check_http(result)
+    check_pages(result, table)
+
+
+def check_workloads(result: dict[str, Any], table: str) -> None:
     assert {record["workload"] for record in result["records"]} == set(WORKLOADS)
     for record in result["records"]:
         assert not record["empty_because"]
@@ -39,9 +48,7 @@ def test_stepwell_runs_every_workload(tmp_path: Path):
             assert f"| {record['workload']} | {metric.label} |" in table
 
 
-@pytest.mark.timeout(300)
-def test_floor_core_engine_and_history_are_measured(tmp_path: Path):
-    result, table = bench(tmp_path, "--peers", "none", "--only", "floor,core,engine,history")
+def check_floor_core_engine_and_history(result: dict[str, Any], table: str) -> None:
     assert set(result["floor"]) == {"1", "8"}
     assert all(
         cell["transitions_per_second"] > 0 for shape in result["core"].values() for cell in shape.values()
@@ -52,9 +59,7 @@ def test_floor_core_engine_and_history_are_measured(tmp_path: Path):
     assert "Transition core" in table
 
 
-@pytest.mark.timeout(300)
-def test_graphs_of_growing_size_and_rebuilds_are_measured(tmp_path: Path):
-    result, table = bench(tmp_path, "--peers", "none", "--only", "graphs,rebuild,http")
+def check_graphs_and_rebuilds(result: dict[str, Any], table: str) -> None:
     cells = {(shape, size): cell for shape, sizes in result["graphs"].items() for size, cell in sizes.items()}
     assert {shape for shape, _ in cells} == {"chain", "fan", "layers"}
     for (_, size), cell in cells.items():
@@ -65,6 +70,18 @@ def test_graphs_of_growing_size_and_rebuilds_are_measured(tmp_path: Path):
     # Each step has the events ready, started and completed.
     assert all(cell["events"] >= 3 * cell["steps"] for cell in result["rebuild"].values())
     assert "| chain | 40 |" in table
+
+
+def check_http(result: dict[str, Any]) -> None:
+    assert result["http"]["list"]["per_second"] > 0
+
+
+def check_pages(result: dict[str, Any], table: str) -> None:
+    for cell in result["pages"].values():
+        assert cell["pan_fps"] > 0
+        assert cell["first_paint_ms"] > 0
+        assert 0 < cell["nodes"] <= 2500
+    assert "The run page in Chromium" in table
 
 
 @pytest.mark.skipif(not (FOLDER / ".installed").exists(), reason="the peers are installed by make bench")
@@ -91,13 +108,3 @@ def test_the_error_names_a_wrong_argument(arguments: list[str], said: str, tmp_p
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_SECONDS)
     assert done.returncode == 2
     assert said in done.stderr
-
-
-@pytest.mark.timeout(300)
-def test_the_run_page_is_measured_in_a_browser(tmp_path: Path):
-    result, table = bench(tmp_path, "--peers", "none", "--only", "pages")
-    for cell in result["pages"].values():
-        assert cell["pan_fps"] > 0
-        assert cell["first_paint_ms"] > 0
-        assert 0 < cell["nodes"] <= 2500
-    assert "The run page in Chromium" in table

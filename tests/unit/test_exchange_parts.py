@@ -29,7 +29,7 @@ def report(unit_id: int) -> Report:
 
 
 def test_more_slots_can_be_taken_than_are_free():
-    slots = Slots(2)
+    slots = Slots(2, lambda: 0)
     slots.take(3)
     assert (slots.free_count, slots.busy_count) == (-1, 3)
     slots.free(3)

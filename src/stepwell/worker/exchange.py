@@ -1,8 +1,8 @@
 """Exchange reports for leases: send finished reports and receive the next leases in one call and commit.
 
 Reports that arrive during a call are sent together in the next call: the batch grows with the load. The
-worker never leases more than its free slots. An idle loop also starts runs for a client in the same process,
-and leases their first steps in the same commit.
+worker leases no more than its free slots and what `ahead` allows. An idle loop also starts runs for a client
+in the same process, and leases their first steps in the same commit.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class Exchange:
         on_lost_session: Callable[[int], Awaitable[None]],
         on_answer: Callable[[Failed | Refused | Ended], None],
         loop_count: int = 1,
+        ahead: Callable[[], int] = lambda: 0,
     ) -> None:
-        # Each loop takes a part of the slots, so that the database works on several batches at the same time.
-        self._batch_limit = min(BATCH_LIMIT, max(1, -(-slot_count // loop_count)))
+        self._loop_count = loop_count
         self._connect = connect
         self._start = start
         self._on_lost_session = on_lost_session
         self._on_answer = on_answer
-        self._slots = Slots(slot_count)
+        self._slots = Slots(slot_count, ahead)
         self._held = HeldLeases()
         self._wake_ups = WakeUps(loop_count)
         self._lines = ReportLines(loop_count, self._wake_ups.wake)
@@ -190,10 +190,16 @@ class Exchange:
     def _wants_more(self) -> bool:
         return self._has_room() and not self._demand.is_dry and not self._demand.is_resting
 
+    @property
+    def _batch_limit(self) -> int:
+        """Each loop takes a part of the slots, so that the database works on several batches at once."""
+        return min(BATCH_LIMIT, max(1, -(-self._slots.count // self._loop_count)))
+
     async def _trade(self, calls: LeaseCalls, loop_no: int) -> None:
-        batch = self._lines.take(loop_no, self._batch_limit)
+        limit = self._batch_limit
+        batch = self._lines.take(loop_no, limit)
         free_count = max(self._slots.free_count + len(batch), 0)
-        asked = min(free_count, self._batch_limit) if self._may_claim() else 0
+        asked = min(free_count, limit) if self._may_claim() else 0
         # The slots of the batch stay taken until its reports are accepted; take the further slots now.
         extra = max(asked - len(batch), 0)
         self._slots.take(extra)

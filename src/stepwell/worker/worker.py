@@ -24,6 +24,7 @@ from stepwell.store.connection.listen import Listener
 from stepwell.store.connection.pool import async_pool
 from stepwell.store.connection.target import Process
 from stepwell.store.connection.wire import connect
+from stepwell.worker.ahead import RELEASE_SECONDS, Ahead
 from stepwell.worker.attempt_log import AttemptLog
 from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange
@@ -72,6 +73,7 @@ class Worker:
         self._lease_seconds = lease_seconds
         self._exchange_count = max(1, exchanges)
         self._grace_seconds = grace_seconds
+        self._ahead = Ahead(slots)
         self._running: dict[int, tuple[Lease, Context, asyncio.Task[None]]] = {}
         self._log = logs.get_logger("stepwell.worker", worker=self.name)
         self._attempts = AttemptLog(self._log)
@@ -124,8 +126,9 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._client = await self.app.client()
         self._exchange = Exchange(
-            self._open_calls, self._slots, self._start, self._renew, self._hear, self._exchange_count
-        )
+            self._open_calls, self._slots, self._start, self._renew, self._hear, self._exchange_count,
+            self._ahead.count,
+        )  # fmt: skip
         self._pools = HandlerPools(self._slots, self._exchange)
         self._executor = Executor(self.app.handlers, self._pools, self._evaluate)
         self._served = Served(self.app.handlers, self._tell_served)
@@ -215,6 +218,8 @@ class Worker:
             for _, context, task in list(self._running.values()):
                 context.stop("lost")
                 task.cancel()
+            for lease in self._ahead.take_all():
+                self._exchange.finish(lease, None)
             await self._open_session()
 
     async def _keep_alive(self) -> None:
@@ -244,6 +249,8 @@ class Worker:
             if found is not None and found[0].lease_no == item.lease_no:
                 found[1].stop(item.reason)
                 found[2].cancel()
+            elif (waiting := self._ahead.take_unit(item.unit_id, item.lease_no)) is not None:
+                self._exchange.finish(waiting, None)
 
     # -- wake-ups -----------------------------------------------------------------------------------------
 
@@ -264,12 +271,38 @@ class Worker:
     # -- handlers -----------------------------------------------------------------------------------------
 
     def _start(self, lease: Lease) -> None:
+        """Begin the handler of a lease, or let the lease wait for a free slot."""
+        if len(self._running) + self._pools.abandoned_count < self._slots:
+            self._begin(lease)
+            return
+        now = self._loop.time()
+        if self._ahead.waited_seconds(now) is None:
+            self._loop.call_later(RELEASE_SECONDS, self._look_ahead)
+        self._ahead.add(lease, now)
+
+    def _look_ahead(self) -> None:
+        """Release the leases that wait, if the oldest has waited for too long."""
+        waited = self._ahead.waited_seconds(self._loop.time())
+        if waited is None:
+            return
+        if waited < RELEASE_SECONDS:
+            self._loop.call_later(RELEASE_SECONDS - waited, self._look_ahead)
+            return
+        self._ahead.note_ended(waited)
+        self._release_waiting()
+
+    def _release_waiting(self) -> None:
+        for lease in self._ahead.take_all():
+            self._exchange.finish(lease, _report(lease, "released"))
+
+    def _begin(self, lease: Lease) -> None:
         context = Context(lease, self, self._loop)
         task = self._loop.create_task(self._execute(lease, context))
         self._running[lease.unit_id] = (lease, context, task)
 
     async def _execute(self, lease: Lease, context: Context) -> None:
         report = None
+        begun = self._loop.time()
         logs.handling(context.log_fields)
         handler_progress.reporting(context.note_progress)
         try:
@@ -298,8 +331,11 @@ class Worker:
             found = self._running.get(lease.unit_id)
             if found is not None and found[0].lease_no == lease.lease_no:
                 del self._running[lease.unit_id]
+            self._ahead.note_ended(self._loop.time() - begun)
             self._attempts.ended(lease, report)
             self._exchange.finish(lease, report)
+            if (following := self._ahead.take()) is not None:
+                self._begin(following)
 
     def _hear(self, answer: Failed | Refused | Ended) -> None:
         """An answer of the database to a report of this worker, other than a new lease."""
@@ -346,6 +382,7 @@ class Worker:
     async def _drain(self, helpers: list[asyncio.Task[None]]) -> None:
         """Stop claiming, let running handlers finish, release the leases of those that do not in time."""
         self._exchange.is_claiming = False
+        self._release_waiting()
         tasks = self._tasks()
         if tasks:
             hurry = asyncio.create_task(self._stop_now.wait())
