@@ -5,6 +5,7 @@ Each resource is one module with a `router`, which is listed only in ROUTERS.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Final
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute
 from starlette.types import Receive, Scope, Send
 
 from stepwell import __version__
@@ -63,6 +65,8 @@ from stepwell.config import Settings
 from stepwell.govern.slack.settings import SlackSettings
 
 PREFIX: Final = "/api/v1"
+TITLE: Final = "Stepwell"
+DESCRIPTION: Final = "A governed workflow engine that lives in Postgres."
 COMPRESSED_BYTES = 1_000
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     sessions.doors,
@@ -128,9 +132,9 @@ def create_app(
 
     app = FastAPI(
         lifespan=lifespan,
-        title="Stepwell",
+        title=TITLE,
         version=__version__,
-        description="A governed workflow engine that lives in Postgres.",
+        description=DESCRIPTION,
         openapi_url=f"{PREFIX}/openapi.json",
         # The pages of FastAPI load scripts from another host; `reference` replaces them.
         docs_url=None,
@@ -141,45 +145,50 @@ def create_app(
     app.state.health = reader
     app.state.verbs = verbs_of(ROUTERS)
     problems.install(app)
-    for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX)
-    app.include_router(health.probes)
-    app.include_router(metrics.router)
-    app.include_router(reference.router, prefix=PREFIX)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    app.router.routes.extend(_routes())
+    app.openapi = _openapi  # type: ignore[method-assign]
     _serve_ui(app, BuiltUi(ui_folder))
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES)
     app.add_middleware(Envelope, allowed_hosts=allowed_hosts, body_bytes_limit=body_bytes_limit)
     return app
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title, version=app.version, description=app.description, routes=app.routes
-        )
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        for model in (problems.Problem, StreamChanges):
-            schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-            schemas.update(schema.pop("$defs", {}))
-            schemas[model.__name__] = schema
-        schemas.pop("HTTPValidationError", None)
-        schemas.pop("ValidationError", None)
-        document["components"]["securitySchemes"] = {
-            "token": {
-                "type": "http",
-                "scheme": "bearer",
-                "description": "of `stepwell token create`",
-            },
-            "session": {
-                "type": "apiKey",
-                "in": "cookie",
-                "name": COOKIE,
-                "description": "the session of a signed-in person; writes also send X-CSRF-Token",
-            },
-        }
-        app.openapi_schema = document
-    return app.openapi_schema
+@functools.cache
+def _routes() -> tuple[BaseRoute, ...]:
+    """All routes, for every application of this process: to build them takes longer than all else."""
+    whole = APIRouter()
+    for router in (*ROUTERS, reference.router):
+        whole.include_router(router, prefix=PREFIX)
+    whole.include_router(health.probes)
+    whole.include_router(metrics.router)
+    return tuple(whole.routes)
+
+
+@functools.cache
+def _openapi() -> dict[str, Any]:
+    """The document of all routes; nothing in it depends on the application."""
+    document = get_openapi(title=TITLE, version=__version__, description=DESCRIPTION, routes=_routes())
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    for model in (problems.Problem, StreamChanges):
+        schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas.update(schema.pop("$defs", {}))
+        schemas[model.__name__] = schema
+    schemas.pop("HTTPValidationError", None)
+    schemas.pop("ValidationError", None)
+    document["components"]["securitySchemes"] = {
+        "token": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "of `stepwell token create`",
+        },
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": COOKIE,
+            "description": "the session of a signed-in person; writes also send X-CSRF-Token",
+        },
+    }
+    return document
 
 
 def _serve_ui(app: FastAPI, ui: BuiltUi) -> None:
