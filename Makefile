@@ -6,7 +6,7 @@ VENV     := .venv
 PY       := $(VENV)/bin/python
 SNAPSHOT := src/stepwell/sql/schema.snapshot.sql
 # More processes than cores: a test often waits, for a server that starts or a page that opens.
-JOBS     ?= 3
+JOBS     ?= 4
 # The tests run on the embedded PostgreSQL; PG=15 takes the programs of another one that is installed.
 PG       ?=
 PG_BINS   = $(wildcard /usr/lib/postgresql/$(PG)/bin /usr/pgsql-$(PG)/bin /opt/homebrew/opt/postgresql@$(PG)/bin)

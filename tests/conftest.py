@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,11 +25,19 @@ RECYCLED = frozenset({"api", "govern", "sql", "ui"})
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()
     sample.by_default()
     # The worker processes of xdist belong to the test run of their controller.
     if getattr(config, "workerinput", None) is None:
         run.begin()
         config.pluginmanager.register(SlowestFiles())
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: the garbage collector need not look at it after each test."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
