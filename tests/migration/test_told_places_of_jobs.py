@@ -1,4 +1,4 @@
-"""A job of an earlier release has a priority that no event tells: the migration tells it, and verify compares."""
+"""A job of an earlier release has a priority that no event tells: the migration tells it for verify."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ handlers before them take longer than expected, they are released again, and no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from stepwell.store.calls.leases import Lease
@@ -41,8 +42,23 @@ class Ahead:
         difference = seconds - self._mean_seconds
         self._mean_seconds = max(self._mean_seconds + difference * (_UP if difference > 0 else _DOWN), 1e-6)
 
-    def add(self, lease: Lease, now: float) -> None:
-        self._waiting[lease.unit_id] = (lease, now)
+    def add(self, lease: Lease, loop: asyncio.AbstractEventLoop, release: Callable[[Lease], None]) -> None:
+        """Let a lease wait; `release` is called with it if it waits for too long."""
+        if not self._waiting:
+            loop.call_later(RELEASE_SECONDS, self._look, loop, release)
+        self._waiting[lease.unit_id] = (lease, loop.time())
+
+    def _look(self, loop: asyncio.AbstractEventLoop, release: Callable[[Lease], None]) -> None:
+        """Release all if the oldest has waited for too long."""
+        waited = self.waited_seconds(loop.time())
+        if waited is None:
+            return
+        if waited < RELEASE_SECONDS:
+            loop.call_later(RELEASE_SECONDS - waited, self._look, loop, release)
+            return
+        self.note_ended(waited)
+        for lease in self.take_all():
+            release(lease)
 
     def take(self) -> Lease | None:
         """The next lease; None if none waits."""

@@ -6,25 +6,22 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from stepwell import handler_progress, json_text, logs
 from stepwell.app import App
-from stepwell.connectors.base import Connector
-from stepwell.errors import DatabaseUnavailable, LeaseLost, StepwellError, UsageError
+from stepwell.errors import LeaseLost, StepwellError, UsageError
 from stepwell.keeper import BackgroundKeeper
 from stepwell.store.calls import sessions
-from stepwell.store.calls.leases import Ended, Failed, Lease, LeaseCalls, LeaseKey, Refused, Report
+from stepwell.store.calls.leases import Ended, Failed, Lease, LeaseCalls, Refused, Report
 from stepwell.store.calls.runs import RunStart, Started
-from stepwell.store.connection import perform
-from stepwell.store.connection.call import Call
 from stepwell.store.connection.listen import Listener
 from stepwell.store.connection.pool import async_pool
 from stepwell.store.connection.target import Process
 from stepwell.store.connection.wire import connect
-from stepwell.worker.ahead import RELEASE_SECONDS, Ahead
+from stepwell.worker.ahead import Ahead
 from stepwell.worker.attempt_log import AttemptLog
 from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange
@@ -32,6 +29,7 @@ from stepwell.worker.execute import Executor
 from stepwell.worker.handler_pools import HandlerPools
 from stepwell.worker.progress_reports import ProgressReports
 from stepwell.worker.served import Served
+from stepwell.worker.worker_calls import WorkerCalls
 
 DEFAULT_SLOTS = 100
 DEFAULT_LEASE_SECONDS = 30
@@ -46,7 +44,7 @@ CHANNEL = "stepwell_ready"
 T = TypeVar("T")
 
 
-class Worker:
+class Worker(WorkerCalls):
     """Runs the operations of an app: `async with Worker(app):` in the background, `run()` until stopped.
 
     It also runs a keeper in a separate thread; one of all keepers acts, the others wait.
@@ -196,18 +194,6 @@ class Worker:
         # Jobs may wait whose handler was missing until now.
         self._exchange.hint()
 
-    async def _ask(self, question: Callable[..., Awaitable[T]], *arguments: Any) -> T:
-        """One call on the control connection; if the connection is lost, reconnect and call once more."""
-        connection = self._control
-        try:
-            return await question(connection, *arguments)
-        except DatabaseUnavailable:
-            async with self._reconnecting:
-                if self._control is connection:
-                    await connection.close()
-                    self._control = await connect(self._conninfo)
-            return await question(self._control, *arguments)
-
     async def _renew(self, lost: int) -> None:
         """The database ended this session and its leases: cancel the handlers and open a new session."""
         async with self._renewing:
@@ -274,26 +260,11 @@ class Worker:
         """Begin the handler of a lease, or let the lease wait for a free slot."""
         if len(self._running) + self._pools.abandoned_count < self._slots:
             self._begin(lease)
-            return
-        now = self._loop.time()
-        if self._ahead.waited_seconds(now) is None:
-            self._loop.call_later(RELEASE_SECONDS, self._look_ahead)
-        self._ahead.add(lease, now)
+        else:
+            self._ahead.add(lease, self._loop, self._release)
 
-    def _look_ahead(self) -> None:
-        """Release the leases that wait, if the oldest has waited for too long."""
-        waited = self._ahead.waited_seconds(self._loop.time())
-        if waited is None:
-            return
-        if waited < RELEASE_SECONDS:
-            self._loop.call_later(RELEASE_SECONDS - waited, self._look_ahead)
-            return
-        self._ahead.note_ended(waited)
-        self._release_waiting()
-
-    def _release_waiting(self) -> None:
-        for lease in self._ahead.take_all():
-            self._exchange.finish(lease, _report(lease, "released"))
+    def _release(self, lease: Lease) -> None:
+        self._exchange.finish(lease, _report(lease, "released"))
 
     def _begin(self, lease: Lease) -> None:
         context = Context(lease, self, self._loop)
@@ -343,46 +314,18 @@ class Worker:
         if isinstance(answer, Ended) and answer.is_watched:
             self._client.tell_end(answer.tenant_id, answer.run_id, (answer.state, answer.result))
 
-    async def _evaluate(self, lease: Lease) -> dict[str, Any]:
-        """Costly expressions, one at a time, so that they leave the server and the pool to other work."""
-        async with self._evaluating:
-            return await self.perform(sessions.evaluate(self._exchange.session_key, lease))
-
-    async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any:
-        return await self._ask(sessions.save_checkpoint, self._exchange.session_key, lease, name, value)
-
     def note_progress(self, lease: Lease, said: handler_progress.Progress) -> None:
         found = self._running.get(lease.unit_id)
         if found is not None and found[0].lease_no == lease.lease_no:
             self._progress.note(lease, said)
-
-    async def _send_progress(self, said: Sequence[tuple[LeaseKey, handler_progress.Progress]]) -> None:
-        await self._ask(sessions.save_progress, self._exchange.session_key, said)
-
-    async def emit(self, lease: Lease, event_type: str, payload: str) -> None:
-        await self._ask(sessions.emit, self._exchange.session_key, lease, event_type, payload)
-
-    async def label(self, lease: Lease, labels: str) -> Any:
-        return await self._ask(sessions.label, self._exchange.session_key, lease, labels)
-
-    @property
-    def connectors(self) -> Mapping[str, Connector]:
-        return self.app.connectors
-
-    @property
-    def session_key(self) -> int:
-        return self._exchange.session_key
-
-    async def perform(self, call: Call[T], *, bounded: bool = False) -> T:
-        """Perform a call of a handler in a separate transaction, with the role of a worker."""
-        return await perform.on_pool(self._pool, call, bounded=bounded)
 
     # -- stopping -----------------------------------------------------------------------------------------
 
     async def _drain(self, helpers: list[asyncio.Task[None]]) -> None:
         """Stop claiming, let running handlers finish, release the leases of those that do not in time."""
         self._exchange.is_claiming = False
-        self._release_waiting()
+        for lease in self._ahead.take_all():
+            self._release(lease)
         tasks = self._tasks()
         if tasks:
             hurry = asyncio.create_task(self._stop_now.wait())

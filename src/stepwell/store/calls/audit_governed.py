@@ -18,7 +18,8 @@ APPROVAL = (
 )  # fmt: skip
 VOTE = ("approval_id", "voter", "decision", "reason", "voted_at")
 RECEIPT = (
-    "receipt_id", "unit_id", "run_id", "step_id", "session_id", "lease_no", "try_count", "idempotency_key", "connector",
+    "receipt_id", "unit_id", "run_id", "step_id", "session_id", "lease_no", "try_count", "idempotency_key",
+    "connector",
     "operation", "target", "action_hash", "writes", "reversible", "external_id", "provider", "model",
     "input_tokens", "output_tokens", "cost_micros", "currency", "verdict_id", "approval_id", "requested_by",
     "acting", "reverses_receipt_id", "reversed_by_receipt_id", "settled_by", "intended_at", "settled_at",

@@ -1,0 +1,79 @@
+"""What a worker and its handlers ask of the database, beside claims and reports.
+
+Questions of the session use one control connection, calls of handlers a pool; both have the role of a worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stepwell import handler_progress
+from stepwell.app import App
+from stepwell.connectors.base import Connector
+from stepwell.errors import DatabaseUnavailable
+from stepwell.store.calls import sessions
+from stepwell.store.calls.leases import Lease, LeaseKey
+from stepwell.store.connection import perform
+from stepwell.store.connection.call import Call
+from stepwell.store.connection.wire import Connection, connect
+from stepwell.worker.exchange import Exchange
+
+if TYPE_CHECKING:
+    from stepwell.store.connection.pool import AsyncPool
+
+T = TypeVar("T")
+
+
+class WorkerCalls:
+    """The worker sets the fields when it opens its connections."""
+
+    app: App
+    _exchange: Exchange
+    _conninfo: str
+    _control: Connection
+    _pool: AsyncPool
+    _reconnecting: asyncio.Lock
+    _evaluating: asyncio.Lock
+
+    async def _ask(self, question: Callable[..., Awaitable[T]], *arguments: Any) -> T:
+        """One call on the control connection; if the connection is lost, reconnect and call once more."""
+        connection = self._control
+        try:
+            return await question(connection, *arguments)
+        except DatabaseUnavailable:
+            async with self._reconnecting:
+                if self._control is connection:
+                    await connection.close()
+                    self._control = await connect(self._conninfo)
+            return await question(self._control, *arguments)
+
+    async def _evaluate(self, lease: Lease) -> dict[str, Any]:
+        """Costly expressions, one at a time, so that they leave the server and the pool to other work."""
+        async with self._evaluating:
+            return await self.perform(sessions.evaluate(self._exchange.session_key, lease))
+
+    async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any:
+        return await self._ask(sessions.save_checkpoint, self._exchange.session_key, lease, name, value)
+
+    async def _send_progress(self, said: Sequence[tuple[LeaseKey, handler_progress.Progress]]) -> None:
+        await self._ask(sessions.save_progress, self._exchange.session_key, said)
+
+    async def emit(self, lease: Lease, event_type: str, payload: str) -> None:
+        await self._ask(sessions.emit, self._exchange.session_key, lease, event_type, payload)
+
+    async def label(self, lease: Lease, labels: str) -> Any:
+        return await self._ask(sessions.label, self._exchange.session_key, lease, labels)
+
+    @property
+    def connectors(self) -> Mapping[str, Connector]:
+        return self.app.connectors
+
+    @property
+    def session_key(self) -> int:
+        return self._exchange.session_key
+
+    async def perform(self, call: Call[T], *, bounded: bool = False) -> T:
+        """Perform a call of a handler in a separate transaction, with the role of a worker."""
+        return await perform.on_pool(self._pool, call, bounded=bounded)
