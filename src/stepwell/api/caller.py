@@ -48,8 +48,13 @@ class BoundCaller:
         """Perform a call in the transaction of the request; the end of the route commits it."""
         return await self._transaction.perform(call)
 
+    async def perform_only(self, call: Call[T]) -> T:
+        """The same for a read that makes one call: it is one message to the database."""
+        return await self._transaction.perform(call, is_only=True)
 
-def _caller(request: Request) -> BoundCaller:
+
+# A coroutine: FastAPI calls a plain function in another thread.
+async def _caller(request: Request) -> BoundCaller:
     found: BoundCaller = request.scope["stepwell.caller"]
     return found
 

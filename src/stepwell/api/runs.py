@@ -207,7 +207,8 @@ async def start_runs(start: BatchStart, caller: Caller) -> list[StartedRun]:
     return [StartedRun.model_validate(one) for one in found]
 
 
-def _filter(
+# A coroutine: FastAPI calls a plain function in another thread.
+async def _filter(
     workflow: Annotated[str | None, Query(max_length=200)] = None,
     state: Annotated[RunState | None, Query()] = None,
     colour: Annotated[Colour | None, Query(description="colour of the roll-up")] = None,
@@ -235,7 +236,7 @@ Filter = Annotated[RunFilter, Depends(_filter)]
 @router.read("/runs", summary="Runs, the newest first", problems=(), response_model=Page[RunView])
 async def list_runs(caller: Caller, only: Filter, limit: Limit = 50, cursor: Cursor = None) -> Response:
     after = seek(cursor, "runs", int)
-    found = await caller.perform(
+    found = await caller.perform_only(
         run_list.run_texts(
             caller.tenant_id, after=None if after is None else after[0], limit=limit + 1, **only
         )
@@ -247,7 +248,7 @@ async def list_runs(caller: Caller, only: Filter, limit: Limit = 50, cursor: Cur
 
 @router.read("/runs/{run_id}", summary="One run", response_model=RunView)
 async def show_run(run_id: RunNumber, caller: Caller) -> Response:
-    found = await caller.perform(run_list.run_text(caller.tenant_id, run_id))
+    found = await caller.perform_only(run_list.run_text(caller.tenant_id, run_id))
     if found is None:
         raise _missing(run_id)
     return as_json(found.text)

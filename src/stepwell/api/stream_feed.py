@@ -30,8 +30,8 @@ T = TypeVar("T")
 
 TICK_SECONDS = 0.2
 # Reading takes at most so much of the time, as long as the streams are not later than this.
-READING_SHARE = 0.1
-TICK_SECONDS_LIMIT = 1.0
+READING_SHARE = 0.04
+TICK_SECONDS_LIMIT = 2.0
 RIGHTS_SECONDS = 5.0
 WORKERS_SECONDS = 2.0
 # A stream that is so far behind is closed; it continues from its last position.

@@ -70,16 +70,17 @@ class BoundTransaction(Generic[Opened]):
         assert self.opened is not None
         return self.opened
 
-    async def perform(self, call: Call[T]) -> T:
+    async def perform(self, call: Call[T], *, is_only: bool = False) -> T:
+        """With `is_only` no other call follows: the commit is sent with it, so that it costs no round trip."""
         if self._connection is None:
-            return call.decode(await self._send(call))
+            return call.decode(await self._send(call, commits=is_only))
         try:
             cursor = await self._connection.execute(call.text.encode(), call.parameters)
             return call.decode(await cursor.fetchall())
         except psycopg.Error as error:
             raise ours(error) from error
 
-    async def _send(self, call: Call[Any] | None) -> list[TupleRow]:
+    async def _send(self, call: Call[Any] | None, *, commits: bool = False) -> list[TupleRow]:
         connection = await self._stack.enter_async_context(checked_out(self._pool))
         self._connection = connection
         opening = self._opening
@@ -89,6 +90,8 @@ class BoundTransaction(Generic[Opened]):
         if call is not None:
             statements.append(call.text)
             parameters += tuple(call.parameters)
+        if commits:
+            statements.append("commit")
         try:
             cursor = psycopg.AsyncClientCursor(connection)
             await cursor.execute("; ".join(statements).encode(), parameters)

@@ -49,7 +49,12 @@ select
     r.run_id as workflow_run_id,
     r.version_id as workflow_def_id,
     stepwell.fn_workflow_rollup_compute(r.run_id, r.tenant_id) as rollup_basis_jsonb,
-    stepwell._labels_of(r.tenant_id, r.run_id) as labels
+    -- A subquery, not a call: a list asks for the labels of many runs, and a call is prepared for each of them.
+    (
+        select coalesce(jsonb_object_agg(l.label_key, l.label_value), '{}')
+        from stepwell.run_label as l
+        where l.tenant_id = r.tenant_id and l.run_id = r.run_id
+    ) as labels
 from stepwell.run_detail as r
 inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and stepwell._run_unit(r.run_id) = u.unit_id
 inner join stepwell.run_progress as p on r.tenant_id = p.tenant_id and r.run_id = p.run_id
