@@ -169,3 +169,33 @@ def largest(parameter: dict[str, Any]) -> int | None:
         if one.get("type") == "integer":
             return int(one["exclusiveMaximum"]) - 1 if "exclusiveMaximum" in one else int(one["maximum"])
     return None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\x1f\x8b\x08\x00",
+        b'{"workflow":"w","input":{"a":' + b"9" * 5_000 + b"}}",
+        b'{"workflow":"w","input":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"workflow":"w","input":' + b'{"a":' * 20_000 + b"1" + b"}" * 20_000 + b"}",
+    ],
+    ids=["bytes", "a long number", "deep lists", "deep objects"],
+)
+def test_a_body_that_no_reader_of_json_takes_is_named(api: httpx.Client, body: bytes):
+    answer = api.post("/api/v1/runs", content=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["field"]) == (400, "body")
+    assert "UTF-8" in answer.json()["hint"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/v1/runs", {"workflow": "w", "inputs": {"a": 1}}),
+        ("/api/v1/runs/batch", {"workflow": "w", "inputs": [{}], "key": "a"}),
+        ("/api/v1/jobs", {"operation": "o", "input": {}}),
+    ],
+)
+def test_a_misspelled_field_starts_nothing(api: httpx.Client, path: str, body: dict[str, object]):
+    answer = api.post(path, json=body)
+    assert answer.status_code == 422
+    assert answer.json()["field"] == f"body.{list(body)[-1]}"

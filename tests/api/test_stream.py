@@ -235,6 +235,17 @@ def test_who_is_too_far_behind_begins_again(api: httpx.Client, engine: Engine):
     assert last_id == data["position"]
 
 
+def test_a_position_that_nobody_has_reached_begins_again(api: httpx.Client, engine: Engine):
+    """As after a restore: without it a page would wait for events that it has skipped."""
+    run_id = engine.start("line")
+    with streaming(api, f"run:{run_id}", after="1:9223372036854775807:") as found:
+        assert next(found)[0] == "open"
+        event, last_id, data = next(found)
+        assert (event, data["reason"], last_id) == ("reset", "unknown_position", data["position"])
+        engine.drain(engine.worker())
+        assert next(found)[0] == "changes"
+
+
 def test_silence_has_a_beat(api: httpx.Client, engine: Engine, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(stream_hub, "BEAT_SECONDS", 0.01)
     with api.stream("GET", "/api/v1/stream", params={"topics": "problems"}) as answer:
@@ -250,6 +261,8 @@ def test_silence_has_a_beat(api: httpx.Client, engine: Engine, monkeypatch: pyte
         ({"topics": "run:99"}, 404, "query.topics"),
         ({"topics": ",".join(f"run:{at}" for at in range(1, 20))}, 422, "query.topics"),
         ({"topics": "problems", "after": "5:x"}, 422, "query.after"),
+        ({"topics": "problems", "after": "5:2:"}, 422, "query.after"),
+        ({"topics": "problems", "after": "1:5:9,9"}, 422, "query.after"),
     ],
 )
 def test_what_is_wrong_is_named(api: httpx.Client, asked: dict[str, str], status: int, field: str):

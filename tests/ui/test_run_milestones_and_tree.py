@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -20,6 +21,7 @@ from stepwell.config import Settings
 from stepwell.define import freeze
 from tests.api.serving import serving
 from tests.sql.drive import Engine
+from tests.support.clock import Clock
 from tests.support.databases import Databases
 from tests.support.roles import as_process
 from tests.ui.looks import clean
@@ -66,12 +68,17 @@ def run(place: tuple[str, str]) -> int:
         def go_on(key: str, *, abroad: bool) -> int:
             started = engine.start("order.flow", {"abroad": abroad}, key)
             engine.complete(worker, *engine.claim(worker, 1), output={"items": [1, 2, 3]})
-            engine.drain(worker)
             return started
 
-        for at in range(3):
-            go_on(f"past-{at}", abroad=False)
-        return go_on("F-1", abroad=True)
+        with closing(Clock(place[0])) as clock:
+            for at in range(3):
+                go_on(f"past-{at}", abroad=False)
+                while leases := engine.claim(worker):
+                    clock.advance(minutes=1)
+                    engine.complete(worker, *leases)
+        started = go_on("F-1", abroad=True)
+        engine.drain(worker)
+        return started
 
 
 @pytest.fixture
@@ -217,6 +224,55 @@ def test_a_part_of_the_timeline_is_chosen_by_mouse_and_keyboard_and_is_in_the_ad
     page.get_by_role("button", name="Whole time").click()
     expect(page).not_to_have_url(re.compile("span="))
     clean(page)
+
+
+def test_the_timeline_shows_when_steps_to_come_are_expected(page: Page, run: int, place: tuple[str, str]):
+    page.goto(f"/runs/{run}?tab=timeline")
+    tree = page.get_by_role("tree", name="Timeline")
+    ship = tree.get_by_role("treeitem", name=re.compile("^Ship"))
+    expect(ship).to_have_accessible_name(re.compile("^Ship, Not started, expected 1 ?m"))
+    expect(ship.locator(".part")).to_have_count(1)
+    charge = tree.get_by_role("treeitem", name=re.compile("^Charge"))
+    expect(charge.locator(".part.expected")).to_have_count(0)
+    bar, now = ship.locator(".part.expected").bounding_box(), page.locator(".grid .now").bounding_box()
+    assert bar
+    assert now
+    assert bar["x"] >= now["x"] - 1
+    # In the past nothing is expected.
+    with psycopg.connect(place[0]) as db:
+        row = db.execute("select max(event_id) from stepwell.event_log where run_id = %s", (run,)).fetchone()
+    assert row
+    page.goto(f"/runs/{run}?tab=timeline&at={row[0]}")
+    expect(charge.locator(".part.working")).to_have_count(1)
+    expect(page.locator(".row .part.expected")).to_have_count(0)
+
+
+def test_the_slider_jumps_from_mark_to_mark_and_plays_to_the_present(page: Page, run: int):
+    page.goto(f"/runs/{run}")
+    slider = page.get_by_role("slider", name="Position in the log of this run")
+    charge = page.get_by_role("group", name="Graph of F-1").get_by_role(
+        "button", name=re.compile("^Charge, ")
+    )
+    expect(charge).to_contain_text("Completed")
+    expect(slider.locator(".mark").first).to_be_visible()
+    expect(slider).to_have_attribute("aria-valuenow", "100")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(page).to_have_url(re.compile(r"at=\d+"))
+    expect(charge).not_to_contain_text("Completed")
+    before = page.url
+    page.keyboard.press("ArrowRight")
+    expect(page).not_to_have_url(before)
+    page.keyboard.press("End")
+    expect(page).not_to_have_url(re.compile("at="))
+    expect(charge).to_contain_text("Completed")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile(r"at=\d+"))
+    # Mark after mark, and then the present, where it stops by itself.
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible(timeout=60_000)
+    expect(page).not_to_have_url(re.compile("at="))
+    expect(charge).to_contain_text("Completed")
 
 
 def test_the_groups_of_the_timeline_close_and_it_can_follow_the_structure(page: Page, run: int):

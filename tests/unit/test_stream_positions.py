@@ -28,8 +28,9 @@ def test_a_position_inside_a_page_has_two_snapshots():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1", "1:2", "1:2:x", "1:2:3;4:5:", "1:2:;1:2:;", "1:2:" + "9," * 20_000]
-)
+    "text", ["", "1", "1:2", "1:2:x", "1:2:3;4:5:", "1:2:;1:2:;", "1:2:" + "9," * 20_000,
+             "0:0:", "1:0:", "5:2:", "1:5:9", "1:5:4,3", "1:5:5", "1:9223372036854775808:", "1:5:;5:2:;7"]
+)  # fmt: skip
 def test_anything_else_is_refused(text: str):
     with pytest.raises(InvalidInput) as caught:
         checked(text, "query.after")

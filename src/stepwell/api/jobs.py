@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, moment, page_of, seek
@@ -51,6 +51,9 @@ class JobView(Shown):
 
 class Enqueue(BaseModel):
     """A job. A second one with the same key returns the first job."""
+
+    # A misspelled field would start it with an empty input.
+    model_config = ConfigDict(extra="forbid")
 
     operation: Name = Field(examples=["send_mail"])
     payload: dict[str, Any] = Field(default_factory=dict)

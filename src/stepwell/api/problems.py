@@ -21,6 +21,9 @@ RETRY_AFTER_SECONDS = 2
 # A body may have thousands of wrong fields; the first ones are enough.
 FIELD_ERRORS_LIMIT = 50
 
+# What FastAPI says of a body that its reader of JSON gave up.
+_UNREADABLE: Final = "There was an error parsing the body"
+
 _log = logs.get_logger("stepwell.api")
 
 
@@ -185,6 +188,14 @@ async def _framework(request: Request, error: Exception) -> Response:
         case 405:
             allowed = (error.headers or {}).get("Allow", "another method")
             detail = f"{request.method} is not possible here; accepted: {allowed}"
+        case 400 if error.detail == _UNREADABLE:
+            return respond(
+                request,
+                code,
+                detail="the body could not be read as JSON",
+                hint="send JSON as UTF-8, not compressed, nested 900 deep at most, numbers up to 4,000 digits",
+                field="body",
+            )
     return respond(request, code, headers=error.headers, detail=detail)
 
 

@@ -327,7 +327,9 @@ class Timeline(Shape):
     kinds: list[str]
     groups: dict[str, list[int]] = Field(description="people, code", examples=[{"people": [2], "code": [1]}])
     milestones: list[Milestone]
-    expected: dict[str, tuple[int, int]] = Field(default_factory=dict, description="steps to come: from, to")
+    expected: dict[str, tuple[int, int]] = Field(
+        default_factory=dict, description="open steps: from, to, by past runs"
+    )
     worked_ms: int
     standing_ms: int
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number, RunNumber
@@ -61,6 +61,9 @@ class RunView(Shown):
 class RunStart(BaseModel):
     """A run to start. A second start with the same key returns the first run."""
 
+    # A misspelled field would start it with an empty input.
+    model_config = ConfigDict(extra="forbid")
+
     workflow: Name = Field(examples=["order.process"])
     input: dict[str, Any] = Field(default_factory=dict, examples=[{"order_id": "A-1"}])
     key: Key | None = Field(default=None, examples=["A-1"])
@@ -76,6 +79,9 @@ class RunStart(BaseModel):
 
 class BatchStart(BaseModel):
     """Many runs of one workflow, started in one transaction."""
+
+    # A misspelled field would start it with an empty input.
+    model_config = ConfigDict(extra="forbid")
 
     workflow: Name = Field(examples=["order.process"])
     inputs: list[dict[str, Any]] = Field(min_length=1, max_length=BATCH_LIMIT)

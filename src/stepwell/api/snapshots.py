@@ -108,7 +108,8 @@ def _with_scale(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _coming(found: dict[str, Any]) -> Iterator[int]:
-    """When milestones are expected, in milliseconds after the start of the run."""
+    """When milestones and steps are expected, in milliseconds after the start of the run."""
+    yield from (to for _, to in found["expected"].values())
     begin = datetime.fromisoformat(found["from"])
     for milestone in found["milestones"]:
         if milestone["expected_at"] is not None:

@@ -202,22 +202,28 @@ class Feed:
             elif after is not None and not Seen.of(self._position).covers(last_seen(after)):
                 await self._read(token)
             reached = self._position
+            # A position that nobody has reached is of another database, or of this one before a restore.
+            is_ahead = after is not None and not Seen.of(reached).covers(last_seen(after))
             # No await between this position and the registration: the next read is for this stream too.
-            subscriber = Subscriber(token, topics, reached, after or reached)
+            subscriber = Subscriber(token, topics, reached, reached if is_ahead else after or reached)
             self.subscribers.add(subscriber)
         try:
-            await self._catch_up(subscriber, after, reached)
+            await self._catch_up(subscriber, after, reached, is_ahead=is_ahead)
         except BaseException:
             self.subscribers.discard(subscriber)
             raise
         return subscriber
 
-    async def _catch_up(self, subscriber: Subscriber, after: str | None, reached: str) -> None:
+    async def _catch_up(
+        self, subscriber: Subscriber, after: str | None, reached: str, *, is_ahead: bool
+    ) -> None:
         """Puts what is missing before the messages that have come meanwhile."""
         opening = format_sse_event(event="open", retry=2_000, data_str=_text(
-            {"position": after or reached, "topics": list(subscriber.topics.names)}))  # fmt: skip
+            {"position": subscriber.sent, "topics": list(subscriber.topics.names)}))  # fmt: skip
         missed: Sequence[Message] = ()
-        if after is not None and after != reached:
+        if is_ahead:
+            missed = [_reset(reached, "unknown_position")]
+        elif after is not None and after != reached:
             missed = await self._missed(subscriber, after, reached)
         if subscriber.end is None:
             subscriber.first.extend([Message(opening), *missed])
@@ -364,8 +370,8 @@ def _row(event: LiveEvent) -> list[Any]:
     ]  # fmt: skip
 
 
-def _reset(position: str) -> Message:
-    data = {"position": position, "reason": "too_far_behind"}
+def _reset(position: str, reason: str = "too_far_behind") -> Message:
+    data = {"position": position, "reason": reason}
     return Message(format_sse_event(event="reset", id=position, data_str=_text(data)), position)
 
 

@@ -37,13 +37,26 @@ class Seen:
 
 def checked(text: str, field: str) -> str:
     """The same text, if it is a position."""
-    if len(text) > LENGTH_LIMIT or not _POSITION.fullmatch(text):
+    found = _POSITION.fullmatch(text) if len(text) <= LENGTH_LIMIT else None
+    if found is None or not all(_is_snapshot(one) for one in found.group(1, 2) if one):
         raise InvalidInput(
             "this is not a position",
             hint="give `position` of a snapshot, or the id of an earlier message",
             field=field,
         )
     return text
+
+
+def _is_snapshot(text: str) -> bool:
+    """As PostgreSQL reads it: what is open is in order, and between the two ends."""
+    first, last, opened = text.split(":")
+    numbers = [int(first), *(int(one) for one in opened.split(",") if one), int(last)]
+    return (
+        numbers[0] >= 1
+        and numbers[-1] < 2**63
+        and numbers == sorted(numbers)
+        and int(last) not in numbers[1:-1]
+    )
 
 
 def last_seen(position: str) -> Seen:

@@ -12,7 +12,7 @@ FOLD_SHARE: Final = 0.05
 FOLDED_SHARE: Final = 0.04
 PARTS_LIMIT: Final = 200
 # What is to come is drawn as long as this share of what was, at most.
-COMING_SHARE: Final = 0.25
+COMING_SHARE: Final = 0.5
 
 
 def fold(work: Iterable[tuple[int, int]], end: int) -> list[tuple[int, int, int, int]]:

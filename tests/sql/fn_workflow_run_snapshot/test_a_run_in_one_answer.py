@@ -129,10 +129,15 @@ def test_steps_to_come_are_expected_as_past_runs_went(engine: Engine, clock: Clo
     found = snapshot(engine, run_id)["expected_steps"]
     assert found["from"] == [pytest.approx(seconds * 1000, abs=3000) for seconds in (0, 50, 70)]
     assert found["to"] == [pytest.approx(seconds * 1000, abs=3000) for seconds in (50, 70, 90)]
+    segments = engine.one("select fn_run_segments(1, %s)", (run_id,))
+    assert list(segments["expected"]) == ["1", "2", "3"], "the timeline has the same"
+    assert segments["expected"]["3"][1] == pytest.approx(90_000, abs=3000)
+    assert segments["groups"]["code"] == [1, 2, 3]
     engine.complete(session, *leases)
     assert snapshot(engine, run_id)["expected_steps"]["no"] == [2, 3]
     engine.drain(session)
     assert snapshot(engine, run_id)["expected_steps"] is None
+    assert engine.one("select fn_run_segments(1, %s)", (run_id,))["expected"] == {}
 
 
 def test_nothing_is_expected_of_steps_by_two_past_runs(engine: Engine):

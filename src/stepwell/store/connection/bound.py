@@ -71,7 +71,7 @@ class BoundTransaction(Generic[Opened]):
         return self.opened
 
     async def perform(self, call: Call[T], *, is_only: bool = False) -> T:
-        """With `is_only` no other call follows: the commit is sent with it, so that it costs no round trip."""
+        """With `is_only` no other call follows: the commit is sent with it and costs no round trip."""
         if self._connection is None:
             return call.decode(await self._send(call, commits=is_only))
         try:

@@ -122,8 +122,9 @@ begin
 end
 $$;
 
--- What each step of a run did from when to when, as columns: working, waiting, queued or blocked, and in which attempt. Times
--- are milliseconds after the start of the run; an end that is null is now.
+-- What each step of a run did from when to when, as columns: working, waiting, queued or blocked, and in which attempt; and from
+-- when to when the open steps are expected, by their numbers. Times are milliseconds after the start of the run; an end that is
+-- null is now.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such run.
@@ -133,11 +134,15 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_run record;
+    v_expected json;
     v_found json;
 begin
     select r.created_at, r.finished_at into v_run from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = p_run_id;
     if not found then
         raise exception using errcode = 'SW002', column = 'run', message = format('run %s does not exist', p_run_id);
+    end if;
+    if v_run.finished_at is null then
+        v_expected := stepwell.fn_run_expected_steps(p_tenant_id, p_run_id);
     end if;
     with change as (
         select e.unit_id, e.to_state, e.at, lead(e.at) over w as until_at,
@@ -152,6 +157,10 @@ begin
         inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and c.unit_id = u.unit_id and u.scope = 'step'
         inner join (values ('in_progress', 0), ('overdue', 0), ('waiting', 1), ('ready', 2), ('failed', 2), ('blocked', 3)) as k (state, kind)
             on c.to_state = k.state
+    ), expected as (
+        select x.no, x.from_ms, x.to_ms
+        from unnest(array(select json_array_elements_text(v_expected -> 'no')::int), array(select json_array_elements_text(v_expected -> 'from')::bigint),
+            array(select json_array_elements_text(v_expected -> 'to')::bigint)) as x (no, from_ms, to_ms)
     )
     select json_build_object('from', v_run.created_at, 'to', coalesce(v_run.finished_at, stepwell.now()), 'now', stepwell.now(),
         'is_ended', v_run.finished_at is not null, 'milestones', stepwell.fn_run_milestones(p_tenant_id, p_run_id),
@@ -162,9 +171,10 @@ begin
             'to', coalesce(array_agg(s.to_ms order by s.no, s.from_ms), '{}')) from segment as s),
         'groups', (select json_build_object('people', coalesce(array_agg(distinct s.no) filter (where d.step_kind = 'human'), '{}'),
                 'code', coalesce(array_agg(distinct s.no) filter (where d.step_kind <> 'human'), '{}'))
-            from segment as s
+            from (select g.no from segment as g union select e.no from expected as e) as s
             inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(p_run_id) + s.no
-            inner join stepwell.workflow_step_def as d on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no))
+            inner join stepwell.workflow_step_def as d on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no),
+        'expected', (select coalesce(json_object_agg(e.no, json_build_array(e.from_ms, e.to_ms)), '{}') from expected as e))
     into v_found;
     return v_found;
 end
