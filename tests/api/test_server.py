@@ -53,6 +53,24 @@ def test_a_request_that_is_never_finished_is_cut(
     assert http.get("/healthz").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "rest",
+    [b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\nZZ\r\nabc"],
+    ids=["cut", "chunks"],
+)
+def test_a_body_that_is_cut_is_no_error_of_the_server(
+    http: httpx.Client, dsn: str, rest: bytes, caplog: pytest.LogCaptureFixture
+):
+    head = f"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {bound_token(dsn)}\r\n"
+    with half_sent(http, head.encode() + b"Content-Type: application/json\r\n" + rest) as made:
+        made.shutdown(socket.SHUT_WR)
+        with suppress(ConnectionResetError):
+            while made.recv(1000):
+                pass
+    assert http.get("/healthz").status_code == 200
+    assert [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"] == []
+
+
 def test_headers_that_are_too_large_are_refused(http: httpx.Client):
     long = b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * 200_000
     with half_sent(http, long) as made, suppress(ConnectionResetError):

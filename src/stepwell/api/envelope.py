@@ -13,7 +13,7 @@ from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stepwell.api import odd_text, problems
@@ -90,6 +90,12 @@ class Envelope:
                 await refusal(scope, receive, send_with_headers)
             else:
                 await self.app(scope, self._limited(receive), send_with_headers)
+        except ClientDisconnect:
+            # Whoever cuts a body is no fault of the server, and must not fill its log.
+            response = problems.respond(
+                Request(scope), "invalid_request", detail="the body was not sent to its end", field="body"
+            )
+            await response(scope, receive, send_with_headers)
         except Exception as error:
             if is_started:
                 raise

@@ -193,7 +193,7 @@ async def _framework(request: Request, error: Exception) -> Response:
                 request,
                 code,
                 detail="the body could not be read as JSON",
-                hint="send JSON as UTF-8, not compressed, nested 900 deep at most, numbers up to 4,000 digits",
+                hint="send JSON as UTF-8, not compressed, nested less than 900 deep, without endless numbers",
                 field="body",
             )
     return respond(request, code, headers=error.headers, detail=detail)
