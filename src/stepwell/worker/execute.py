@@ -71,11 +71,12 @@ class Executor:
         try:
             if lease.operation_name == EVALUATE:
                 return OutcomeKind.EVALUATED, json_text.encode(await self._evaluate(lease), "value")
-            if isinstance(lease.bound_input, list):
-                found = await self._evaluate(lease)
-                lease = lease._replace(bound_input=found.get("problem", found.get("value")))
-            if isinstance(lease.bound_input, str):
-                return OutcomeKind.DEAD, _unbound_body(lease.bound_input)
+            if lease.bound_input is not None:
+                if isinstance(lease.bound_input, list):
+                    found = await self._evaluate(lease)
+                    lease = lease._replace(bound_input=found.get("problem", found.get("value")))
+                if isinstance(lease.bound_input, str):
+                    return OutcomeKind.DEAD, _unbound_body(lease.bound_input)
             handler = self._handlers[lease.operation_name]
             arguments = handler.bind(_given(lease))
             value = await self._call(handler, arguments, context, lease.timeout_seconds)
@@ -120,7 +121,7 @@ class Executor:
 
 
 def _given(lease: Lease) -> dict[str, Any]:
-    if not isinstance(lease.bound_input, dict):
+    if lease.bound_input is None or not isinstance(lease.bound_input, dict):
         return lease.input or {}
     return {**(lease.input or {}), **lease.bound_input}
 

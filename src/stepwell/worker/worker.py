@@ -7,6 +7,7 @@ import os
 import secrets
 import socket
 from collections.abc import Iterable, Sequence
+from time import monotonic
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -273,7 +274,7 @@ class Worker(WorkerCalls):
 
     async def _execute(self, lease: Lease, context: Context) -> None:
         report = None
-        begun = self._loop.time()
+        begun = monotonic()
         logs.handling(context.log_fields)
         handler_progress.reporting(context.note_progress)
         try:
@@ -302,7 +303,7 @@ class Worker(WorkerCalls):
             found = self._running.get(lease.unit_id)
             if found is not None and found[0].lease_no == lease.lease_no:
                 del self._running[lease.unit_id]
-            self._ahead.note_ended(self._loop.time() - begun)
+            self._ahead.note_ended(monotonic() - begun)
             self._attempts.ended(lease, report)
             self._exchange.finish(lease, report)
             if (following := self._ahead.take()) is not None:
