@@ -15,6 +15,7 @@ from stepwell.client import Client
 from stepwell.errors import Conflict
 from stepwell.govern import evidence
 from stepwell.govern import verify as verifier
+from stepwell.govern.bundle import Known
 from stepwell.govern.evidence import export_by
 from stepwell.store.calls import evidence as calls
 from stepwell.store.calls.audit_rights import connecting
@@ -38,6 +39,7 @@ class Exporter:
     ) -> None:
         self.client, self.db, self.reads = client, db, reads
         self.run_id, self.late_count = run_id, late_count
+        self.known = Known()
         self.data = b""
 
     @property
@@ -59,6 +61,12 @@ class Exporter:
     async def store(self, digest: str, sha256: str, data: bytes) -> str:
         self.data = data
         return "here"
+
+
+def contents_of(exporter: Exporter) -> dict[str, bytes]:
+    files = evidence._sealed_files(exporter, False)
+    assert isinstance(files, dict), "everything is sealed"
+    return files
 
 
 def late_vote(db: psycopg.Connection, run_id: int) -> None:
@@ -106,7 +114,7 @@ def test_a_bundle_that_leaves_out_the_end_of_an_approval_is_found(
         try:
             with connecting(dsn) as reads:
                 exporter = Exporter(client, db, reads, run_id, 0)
-                files = evidence._sealed_files(exporter, False) | {"report.html": b"<html></html>\n"}
+                files = contents_of(exporter) | {"report.html": b"<html></html>\n"}
                 late_vote(db, run_id)
                 position = await exporter.bind(verifier.contents_digest(files))
                 if not is_told:
@@ -151,7 +159,7 @@ def test_counts_of_another_form_prove_nothing(dsn: str, db: psycopg.Connection, 
             with connecting(dsn) as reads:
                 exporter = Odd(client, db, reads, run_id, 0)
                 seal(db)
-                files = evidence._sealed_files(exporter, False)
+                files = contents_of(exporter)
                 position = await exporter.bind(verifier.contents_digest(files))
                 seal(db)
                 return verifier.pack(evidence._with_proofs(exporter, files, position))

@@ -176,10 +176,12 @@ def test_the_keeper_of_a_worker_makes_the_bundle_with_its_own_role(app, play, db
 
 READS = (
     "fn_evidence_due_run(1, %(run)s)",
+    "fn_evidence_due_machines(1, %(run)s)",
     "fn_evidence_due_chain(1, %(run)s)",
     "fn_evidence_due_blocks(1, %(run)s)",
     "fn_evidence_due_entries(1, %(run)s, null)",
-    "fn_evidence_due_leaves(1, %(run)s, 1)",
+    "fn_evidence_due_hashes(1, %(run)s, 1)",
+    "fn_evidence_due_places(1, %(run)s, 1)",
     "fn_evidence_due_events(1, %(run)s)",
     "fn_evidence_due_values(1, %(run)s, array[%(run)s << 20])",
     "fn_evidence_due_seal(1, %(run)s, repeat('a', 64))",
@@ -222,14 +224,16 @@ def test_a_keeper_reads_only_the_run_that_waits_and_only_after_its_end(app, play
         }
         assert acted in streams
         assert not streams & {quiet, still_open}
-        units = keeper.execute(
-            """select distinct unit_id >> 20 from (select distinct block_no from
+        places = keeper.execute(
+            """select p.event_id from (select distinct block_no from
                    fn_evidence_due_entries(1, %(run)s, null)) as e
-               cross join fn_evidence_due_leaves(1, %(run)s, e.block_no) as l
-               cross join unnest(l.unit_ids) as u (unit_id)""",
+               cross join fn_evidence_due_places(1, %(run)s, e.block_no) as p""",
             {"run": acted},
+        ).fetchall()
+        shown = db.execute(
+            "select distinct run_id from event_log where event_id = any (%s)", ([one for (one,) in places],)
         )
-        assert {run for (run,) in units} <= streams | {0}
+        assert {run for (run,) in shown} == streams
         values = "select count(*) from fn_evidence_due_values(1, %s, array[%s::bigint << 20])"
         assert keeper.execute(values, (acted, acted)).fetchone() == (1,)
         assert keeper.execute(values, (acted, quiet)).fetchone() == (0,)

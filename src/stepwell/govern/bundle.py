@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,16 @@ from stepwell.govern import verify
 from stepwell.govern.audit_places import sealed_record
 from stepwell.govern.single_file import single_file
 from stepwell.govern.verify import EVENT_FIELDS, Story, commitment, run_facts, salt_of, value_hash
-from stepwell.store.calls.audit import AuditReader, BrokenLeaves, Chain, Leaves, Position, StreamEntry
+from stepwell.machines.model import Registry
+from stepwell.store.calls.audit import AuditReader, BrokenLeaves, Chain, Position, StreamEntry
 
 # The verifier in JavaScript: one file, also in the console.
 SCRIPT = Path(__file__).with_name("verify.mjs")
+
+# Most trees of leaves that are kept at once: a full block has 10,000 leaves.
+KNOWN_TREES = 16
+# The levels of a hash tree, leaves first.
+Tree = list[list[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +143,46 @@ def _is_metadata(event: Mapping[str, Any]) -> bool:
     return not (is_receipt and event["actor_class"] == "executor_worker" and "reason" in payload)
 
 
+@dataclass(slots=True)
+class Known:
+    """Hash trees and headers of blocks, which never change: the bundles of one pass share them.
+
+    The keys are the identity of the chain and the number of a block. The machines and the largest number of
+    events are those at the begin of the pass.
+    """
+
+    machines: Registry | None = None
+    event_limit: int | None = None
+
+    leaves: dict[tuple[str, int], Tree] = field(default_factory=dict)
+    streams: dict[tuple[str, int], tuple[dict[int, int], Tree]] = field(default_factory=dict)
+    history: dict[tuple[str, int], Tree] = field(default_factory=dict)
+    headers: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+
+    def headers_of(self, reader: AuditReader, chain: Chain, numbers: Iterable[int]) -> list[dict[str, Any]]:
+        """The headers of blocks, in the order of their numbers; one that does not exist is left out."""
+        wanted = sorted(set(numbers))
+        unknown = [number for number in wanted if (chain.chain_id, number) not in self.headers]
+        for block in reader.blocks(unknown) if unknown else ():
+            self.headers[chain.chain_id, block["block_no"]] = block
+        return [
+            self.headers[chain.chain_id, number]
+            for number in wanted
+            if (chain.chain_id, number) in self.headers
+        ]
+
+
 class Proofs:
     """The events of streams with their hash paths to the roots of blocks, and the block headers.
 
     `until` has the last block of each stream.
     """
 
-    def __init__(self, reader: AuditReader, chain: Chain, run_id: int, until: Mapping[int, int]) -> None:
+    def __init__(
+        self, reader: AuditReader, chain: Chain, run_id: int, until: Mapping[int, int], known: Known
+    ) -> None:
         self.reader = reader
+        self.known = known
         self.chain = chain
         self.run_id = run_id
         self.until = until
@@ -185,37 +223,40 @@ class Proofs:
 
     def _find(self, wanted: set[Position]) -> None:
         for number in sorted({entry.block_no for entry in self.entries}):
-            leaves = self._leaves(number)
-            tree = verify.levels(leaves.hashes)
-            for at, position in enumerate(leaves.positions):
+            tree = self._tree(number)
+            for position, (at, carried) in self.reader.places(number).items():
                 if position in wanted:
                     self.places[position] = {
                         "block_no": number, "leaf_no": at, "path": verify.path(tree, at)
                     }  # fmt: skip
-                    if leaves.values is not None:
-                        self.carried[position] = leaves.values[at] or []
+                    self.carried[position] = carried
 
-    def _leaves(self, block_no: int) -> Leaves:
-        found = self.reader.leaves(block_no)
-        if isinstance(found, BrokenLeaves):
-            raise Conflict(
-                f"the leaves of block {block_no} cannot be read: {found.detail}",
-                hint="run 'stepwell audit verify'",
-            )
-        if found is None:
-            raise Conflict(
-                f"events of run {self.run_id} in block {block_no} were archived; its header is left",
-                hint="use a bundle that was exported earlier, or restore this month of the log",
-            )
-        return found
+    def _tree(self, block_no: int) -> Tree:
+        key = (self.chain.chain_id, block_no)
+        if key not in self.known.leaves:
+            found = self.reader.leaf_hashes(block_no)
+            if isinstance(found, BrokenLeaves):
+                raise Conflict(
+                    f"the leaves of block {block_no} cannot be read: {found.detail}",
+                    hint="run 'stepwell audit verify'",
+                )
+            if found is None:
+                raise Conflict(
+                    f"events of run {self.run_id} in block {block_no} were archived; its header is left",
+                    hint="use a bundle that was exported earlier, or restore this month of the log",
+                )
+            if len(self.known.leaves) >= KNOWN_TREES:
+                del self.known.leaves[next(iter(self.known.leaves))]
+            self.known.leaves[key] = verify.levels(found)
+        return self.known.leaves[key]
 
     def _streams(self) -> list[dict[str, Any]]:
         made = []
-        trees: dict[int, tuple[dict[int, int], list[list[bytes]]]] = {}
         for entry in self.entries:
-            if entry.block_no not in trees:
-                trees[entry.block_no] = _entry_tree(self.reader.stream_entries(entry.block_no))
-            places, tree = trees[entry.block_no]
+            key = (self.chain.chain_id, entry.block_no)
+            if key not in self.known.streams:
+                self.known.streams[key] = _entry_tree(self.reader.stream_entries(entry.block_no))
+            places, tree = self.known.streams[key]
             at = places[entry.stream_id]
             made.append(
                 {
@@ -228,7 +269,10 @@ class Proofs:
 
     def _headers(self, numbers: set[int]) -> list[dict[str, Any]]:
         head = max(numbers)
-        history = verify.levels(self.reader.block_hashes(head)) if head > 1 else [[]]
+        key = (self.chain.chain_id, head)
+        if key not in self.known.history:
+            self.known.history[key] = verify.levels(self.reader.block_hashes(head)) if head > 1 else [[]]
+        history = self.known.history[key]
         blocks = [
             {
                 **block,
@@ -236,12 +280,12 @@ class Proofs:
                 if block["block_no"] == head
                 else verify.path(history, block["block_no"] - 1),
             }
-            for block in self.reader.blocks(sorted(numbers))
+            for block in self.known.headers_of(self.reader, self.chain, numbers)
         ]
         return [self.chain.genesis(verify.digest(self.chain.salt).hex()), *blocks]
 
 
-def _entry_tree(held: Sequence[StreamEntry]) -> tuple[dict[int, int], list[list[bytes]]]:
+def _entry_tree(held: Sequence[StreamEntry]) -> tuple[dict[int, int], Tree]:
     tree = verify.levels([one.entry_hash for one in held])
     return {one.stream_id: at for at, one in enumerate(held)}, tree
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -19,7 +20,7 @@ from stepwell.errors import Conflict, LimitExceeded
 from stepwell.govern import bundle, verify
 from stepwell.govern.report import render
 from stepwell.govern.seal import WAIT_LIMIT_SECONDS, Sealer, seal_until
-from stepwell.govern.verify import SEAL_EVENT
+from stepwell.govern.verify import SEAL_EVENT, Finding
 from stepwell.store.calls import audit, evidence
 from stepwell.store.calls.audit import Position
 from stepwell.store.calls.audit_rights import Connection, connecting
@@ -47,6 +48,9 @@ class Exporter(Sealer, Protocol):
     @property
     def run_id(self) -> int: ...
 
+    @property
+    def known(self) -> bundle.Known: ...
+
     def reading(self) -> AbstractContextManager[RunReader]: ...
 
     async def bind(self, digest: str) -> Position:
@@ -66,6 +70,7 @@ class _Person:
     ) -> None:
         self.client, self.connection = client, connection
         self.run_id, self.to, self.with_payloads = run_id, to, with_payloads
+        self.known = bundle.Known()
 
     @property
     def tenant_id(self) -> int:
@@ -106,36 +111,69 @@ async def export(
         return await export_by(person, with_payloads=with_payloads, limit_seconds=limit_seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The contents of a bundle, and the event of the log that has their digest."""
+
+    sealed: dict[str, bytes]
+    digest: str
+    position: Position
+
+
 async def export_by(exporter: Exporter, *, with_payloads: bool, limit_seconds: float) -> Exported:
     """The same for a person and for a keeper."""
-    run_id = exporter.run_id
+    finding = None
+    for _ in range(TRIES):
+        bound = await bind_contents(exporter, with_payloads, limit_seconds)
+        exported = await complete(exporter, bound, limit_seconds)
+        if isinstance(exported, Exported):
+            return exported
+        finding = exported
+    raise _unverified(exporter, finding)
 
-    def sealed_until() -> Position:
+
+async def bind_contents(exporter: Exporter, with_payloads: bool, limit_seconds: float) -> Bound:
+    """Make the contents of the events, which must be sealed, and append their digest to the log."""
+    for _ in range(TRIES):
+        sealed = await asyncio.to_thread(_sealed_files, exporter, with_payloads)
+        if isinstance(sealed, dict):
+            digest = verify.contents_digest(sealed)
+            return Bound(sealed, digest, await exporter.bind(digest))
+        await seal_until(exporter, sealed, _sealed_until(exporter), limit_seconds)
+    raise Conflict(f"run {exporter.run_id} has new events all the time", hint="export its evidence again")
+
+
+async def complete(exporter: Exporter, bound: Bound, limit_seconds: float) -> Exported | Finding:
+    """Seal the digest, add the proofs, store the bundle; or a finding, if the contents must be made again."""
+    await seal_until(exporter, bound.position, _sealed_until(exporter), limit_seconds)
+    entries = await asyncio.to_thread(_with_proofs, exporter, bound.sealed, bound.position)
+    data = verify.pack(entries)
+    findings = verify.verify_files(entries)
+    if {finding.code for finding in findings} == {"stream.count"}:
+        return findings[0]  # an approval or receipt had another event meanwhile
+    if findings:
+        raise _unverified(exporter, findings[0])
+    sha256 = hashlib.sha256(data).hexdigest()
+    url = await exporter.store(bound.digest, sha256, data)
+    head = verify.read_lines(entries["chain.jsonl"])[-1]
+    event_count = entries["events.jsonl"].count(b"\n")
+    return Exported(
+        exporter.run_id, url, sha256, len(data), event_count, head["block_no"], head["block_hash"]
+    )
+
+
+def _unverified(exporter: Exporter, finding: Finding | None) -> Conflict:
+    return Conflict(f"the evidence of run {exporter.run_id} cannot be verified: {finding}",
+                    hint="run 'stepwell audit verify'")  # fmt: skip
+
+
+def _sealed_until(exporter: Exporter) -> Callable[[], Position]:
+    def read() -> Position:
         with exporter.reading() as reader:
             chain = reader.chain()
         return (0, 0) if chain is None else chain.last
 
-    findings: list[verify.Finding] = []
-    for _ in range(TRIES):
-        last = await asyncio.to_thread(_last_event, exporter)
-        await seal_until(exporter, last, sealed_until, limit_seconds)
-        sealed = await asyncio.to_thread(_sealed_files, exporter, with_payloads)
-        digest = verify.contents_digest(sealed)
-        position = await exporter.bind(digest)
-        await seal_until(exporter, position, sealed_until, limit_seconds)
-        entries = await asyncio.to_thread(_with_proofs, exporter, sealed, position)
-        data = verify.pack(entries)
-        findings = verify.verify(data)
-        if {finding.code for finding in findings} != {"stream.count"}:
-            break  # else an approval or receipt had another event meanwhile: the contents are made again
-    if findings:
-        raise Conflict(f"the evidence of run {run_id} cannot be verified: {findings[0]}",
-                       hint="run 'stepwell audit verify'")  # fmt: skip
-    sha256 = hashlib.sha256(data).hexdigest()
-    url = await exporter.store(digest, sha256, data)
-    head = verify.read_lines(entries["chain.jsonl"])[-1]
-    event_count = len(verify.read_lines(entries["events.jsonl"]))
-    return Exported(run_id, url, sha256, len(data), event_count, head["block_no"], head["block_hash"])
+    return read
 
 
 def file_name(run_id: int) -> str:
@@ -164,7 +202,8 @@ def _later(client: Client, block_no: int, block_hash: str) -> dict[str, Any]:
         return bundle.later_proof(reader, chain, block_no)
 
 
-def _last_event(exporter: Exporter) -> Position:
+def _sealed_files(exporter: Exporter, with_payloads: bool) -> dict[str, bytes] | Position:
+    """The contents of the bundle; or the last event of the run, if it is not sealed yet."""
     run_id = exporter.run_id
     with exporter.reading() as reader:
         found = reader.run()
@@ -174,32 +213,28 @@ def _last_event(exporter: Exporter) -> Position:
                 f"run {run_id} is {state}; evidence can be exported only after its end",
                 hint=f"accepted are runs that are {', '.join(RUN_ENDS)}",
             )
-        events = _events(reader, _streams_of(reader, found))
-    if not events:
-        raise Conflict(f"run {run_id} has no events: its months of the log were archived")
-    return (events[-1]["tx"], events[-1]["event_id"])
-
-
-def _sealed_files(exporter: Exporter, with_payloads: bool) -> dict[str, bytes]:
-    with exporter.reading() as reader:
+        known = exporter.known
+        known.event_limit = known.event_limit or reader.event_limit()
+        every = _events(reader, _streams_of(reader, found, known.event_limit), known.event_limit)
+        if not every:
+            raise Conflict(f"run {run_id} has no events: its months of the log were archived")
         chain = reader.chain()
-        assert chain is not None, "a position was sealed"
-        found = reader.run()
-        stream_ids = _streams_of(reader, found)
-        events = [
-            event
-            for event in _events(reader, stream_ids)
-            if event["event_type"] != SEAL_EVENT and (event["tx"], event["event_id"]) <= chain.last
-        ]
-        last: dict[int, Position] = {event["stream_id"]: (event["tx"], event["event_id"]) for event in events}
+        if chain is None or _position(every[-1]) > chain.last:
+            return _position(every[-1])
+        events = [event for event in every if event["event_type"] != SEAL_EVENT]
+        last: dict[int, Position] = {event["stream_id"]: _position(event) for event in events}
         until = {stream_id: reader.block_of(position) or 0 for stream_id, position in sorted(last.items())}
         streams = [{"stream_id": stream_id, "last_block_no": until[stream_id]} for stream_id in until]
-        shown = bundle.Proofs(reader, chain, exporter.run_id, until).shown(events, with_payloads)
+        shown = bundle.Proofs(reader, chain, run_id, until, known).shown(events, with_payloads)
         contents = bundle.contents(reader, chain, found, shown, streams, with_payloads)
-        blocks = list(reader.blocks(sorted(set(until.values()))))
-        machines = reader.registry()
+        blocks = known.headers_of(reader, chain, until.values())
+        machines = known.machines = known.machines or reader.registry()
     report = render(contents, shown, found, chain, blocks, machines)
     return contents.files() | {"report.html": report.encode()}
+
+
+def _position(event: dict[str, Any]) -> Position:
+    return (event["tx"], event["event_id"])
 
 
 def _with_proofs(exporter: Exporter, sealed: dict[str, bytes], position: Position) -> dict[str, bytes]:
@@ -213,21 +248,21 @@ def _with_proofs(exporter: Exporter, sealed: dict[str, bytes], position: Positio
             raise Conflict(
                 f"the event {position[0]}/{position[1]} with the digest of the bundle is not sealed"
             )
-        proofs = bundle.Proofs(reader, chain, run_id, {**until, run_id: head})
-        shown = proofs.shown(_events(reader, sorted(until)), run["with_payloads"])
+        proofs = bundle.Proofs(reader, chain, run_id, {**until, run_id: head}, exporter.known)
+        limit = exporter.known.event_limit or reader.event_limit()
+        shown = proofs.shown(_events(reader, sorted(until), limit), run["with_payloads"])
         entries = sealed | proofs.files(shown)
     return entries | {"manifest.json": verify.manifest(entries)}
 
 
-def _streams_of(reader: RunReader, found: dict[str, Any]) -> list[int]:
+def _streams_of(reader: RunReader, found: dict[str, Any], limit: int) -> list[int]:
     """The streams of the run, and of the approvals and receipts that its events name or its tables have."""
     run_id = reader.run_id
-    named = verify.Story(run_id, _events(reader, [run_id])).named
+    named = verify.Story(run_id, _events(reader, [run_id], limit)).named
     return sorted({run_id, *named, *found["streams"]})
 
 
-def _events(reader: RunReader, stream_ids: list[int]) -> list[dict[str, Any]]:
-    limit = reader.event_limit()
+def _events(reader: RunReader, stream_ids: list[int], limit: int) -> list[dict[str, Any]]:
     events = reader.stream_events(stream_ids, limit + 1)
     if len(events) > limit:
         raise LimitExceeded(

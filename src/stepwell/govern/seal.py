@@ -48,7 +48,7 @@ async def seal_until(
     `sealed` reads the last position that is sealed.
     """
     began = time.monotonic()
-    while True:
+    while await asyncio.to_thread(sealed) < position:
         await seal_now(client)
         if await asyncio.to_thread(sealed) >= position:
             return

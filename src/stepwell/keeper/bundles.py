@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 from stepwell import storage
 from stepwell.errors import DatabaseUnavailable, StepwellError
-from stepwell.govern.evidence import export_by, file_name
+from stepwell.govern.bundle import Known
+from stepwell.govern.evidence import Bound, Exported, bind_contents, complete, export_by, file_name
 from stepwell.store.calls import due_evidence
 from stepwell.store.calls.audit import Position
 from stepwell.store.calls.audit_rights import Connection, connecting
@@ -39,28 +40,48 @@ def make_bundles(
     waiting = connection.perform(due_evidence.waiting(RUN_LIMIT))
     if not waiting:
         return 0
-    made = 0
     with connecting(conninfo) as reads:
-        for due in waiting:
-            if is_closed():
-                break
-            try:
-                engine = _Engine(connection, reads, due, to)
-                asyncio.run(export_by(engine, with_payloads=False, limit_seconds=SEAL_SECONDS))
+        known = Known()
+        engines = [_Engine(connection, reads, known, due, to) for due in waiting]
+        return asyncio.run(_make_all(engines, is_closed))
+
+
+async def _make_all(engines: list[_Engine], is_closed: Callable[[], bool]) -> int:
+    """First all contents, then one block with the digests of all of them, then all proofs."""
+    bound: dict[_Engine, Bound] = {}
+    made = 0
+    for engine in engines:
+        if not is_closed():
+            with engine.noting():
+                bound[engine] = await bind_contents(engine, False, SEAL_SECONDS)
+    for engine, contents in bound.items():
+        if not is_closed():
+            with engine.noting():
+                if not isinstance(await complete(engine, contents, SEAL_SECONDS), Exported):
+                    await export_by(engine, with_payloads=False, limit_seconds=SEAL_SECONDS)
                 made += 1
-            except DatabaseUnavailable:
-                raise
-            except StepwellError as error:
-                _log.warning("the evidence of run %s was not made; it is tried again: %s", due.run_id, error)
-                connection.perform(due_evidence.note(due, error.message))
     return made
 
 
 class _Engine:
     """Exports one run that waits for its bundle, with the rights of a keeper."""
 
-    def __init__(self, connection: KeeperConnection, reads: Connection, due: Due, to: str | None) -> None:
+    def __init__(
+        self, connection: KeeperConnection, reads: Connection, known: Known, due: Due, to: str | None
+    ) -> None:
         self._connection, self._reads, self._due, self._to = connection, reads, due, to
+        self.known = known
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """An error is noted: this bundle is tried again later, and the others are made."""
+        try:
+            yield
+        except DatabaseUnavailable:
+            raise
+        except StepwellError as error:
+            _log.warning("the evidence of run %s was not made; it is tried again: %s", self.run_id, error)
+            self._connection.perform(due_evidence.note(self._due, error.message))
 
     @property
     def tenant_id(self) -> int:

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from stepwell.errors import StepwellError
 from stepwell.govern.anchor import tell
-from stepwell.keeper.bundles import make_bundles
+from stepwell.keeper.bundles import RUN_LIMIT, make_bundles
 from stepwell.keeper.pace import Pace
 from stepwell.store.calls import keep, sealing
 from stepwell.store.calls.keep import KeeperConnection, keeper_connection
@@ -99,13 +99,21 @@ class Sealing:
                 count = self._seal_all(connection, due)
                 if self._anchor is not None:
                     tell(connection, self._anchor, self._key_file, self._closed.is_set)
-                make_bundles(connection, self._conninfo, self._evidence, self._closed.is_set)
+                self._make_bundles(connection)
         except StepwellError as error:
             if not self._closed.is_set():
                 _log.warning("sealing or anchoring failed; the next pass continues: %s", error)
         finally:
             self._connection = None
         return count
+
+    def _make_bundles(self, connection: KeeperConnection) -> None:
+        """Make the bundles that wait, as many at once as share their reads; pause as between blocks."""
+        for _ in range(ROUND_LIMIT):
+            with self._pace.working():
+                made = make_bundles(connection, self._conninfo, self._evidence, self._closed.is_set)
+            if made < RUN_LIMIT or self._closed.wait(self._pace.pause_seconds()):
+                return
 
     def _seal_all(self, connection: KeeperConnection, due: sealing.Due) -> int:
         self._period = timedelta(seconds=due.interval_seconds) if due.interval_seconds > 0 else LOOK_PERIOD

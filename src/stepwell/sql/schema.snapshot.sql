@@ -7108,12 +7108,20 @@ create function stepwell.fn_evidence_due_events(p_tenant_id integer, p_run_id bi
 create function stepwell.fn_evidence_due_find(p_limit integer) returns TABLE(tenant_id integer, run_id bigint) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
--- function: stepwell.fn_evidence_due_leaves(p_tenant_id integer, p_run_id bigint, p_block_no bigint)
-create function stepwell.fn_evidence_due_leaves(p_tenant_id integer, p_run_id bigint, p_block_no bigint) returns SETOF stepwell.audit_leaves language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_evidence_due_hashes(p_tenant_id integer, p_run_id bigint, p_block_no bigint)
+create function stepwell.fn_evidence_due_hashes(p_tenant_id integer, p_run_id bigint, p_block_no bigint) returns bytea language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_machines(p_tenant_id integer, p_run_id bigint)
+create function stepwell.fn_evidence_due_machines(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_evidence_due_note(p_tenant_id integer, p_run_id bigint, p_error text)
 create function stepwell.fn_evidence_due_note(p_tenant_id integer, p_run_id bigint, p_error text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_evidence_due_places(p_tenant_id integer, p_run_id bigint, p_block_no bigint)
+create function stepwell.fn_evidence_due_places(p_tenant_id integer, p_run_id bigint, p_block_no bigint) returns TABLE(tx bigint, event_id bigint, leaf_no integer, value_hashes bytea) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_evidence_due_run(p_tenant_id integer, p_run_id bigint)

@@ -200,6 +200,20 @@ class AuditReader:
     def leaves(self, block_no: int) -> Leaves | BrokenLeaves | None:
         return self._leaves(self.support("audit_leaves", block_no=block_no))
 
+    def leaf_hashes(self, block_no: int) -> list[bytes] | BrokenLeaves | None:
+        found = self.leaves(block_no)
+        return found.hashes if isinstance(found, Leaves) else found
+
+    def places(self, block_no: int) -> dict[Position, tuple[int, list[str]]]:
+        """Where the events of a block are, from 0, and the hashes of the values that they carry."""
+        found = self.leaves(block_no)
+        if not isinstance(found, Leaves):
+            return {}
+        return {
+            position: (at, (found.values[at] if found.values is not None else None) or [])
+            for at, position in enumerate(found.positions)
+        }
+
     @staticmethod
     def _leaves(rows: list[TupleRow]) -> Leaves | BrokenLeaves | None:
         if not rows:
@@ -207,14 +221,14 @@ class AuditReader:
         if len(rows) > 1 or any(column is None for column in (*rows[0][:5], rows[0][6])):
             return BrokenLeaves("they are stored more than once, or without a column")
         joined, *columns = rows[0]
-        hashes = _cut(joined)
+        hashes = cut(joined)
         txs, event_ids, unit_ids, event_types, values, ats = columns
         if any(len(column) != len(hashes) for column in columns if column is not None):
             return BrokenLeaves("their columns have different lengths")
         numbers, texts = (*txs, *event_ids, *unit_ids), (*event_types, *ats)
         if not (all(type(one) is int for one in numbers) and all(type(one) is str for one in texts)):
             return BrokenLeaves("a position, time, unit or type is missing")
-        carried = None if values is None else [_hexes(one) for one in values]
+        carried = None if values is None else [None if one is None else hexes(one) for one in values]
         positions = list(zip(txs, event_ids, strict=True))
         return Leaves(hashes, positions, ats, unit_ids, event_types, carried)
 
@@ -244,7 +258,7 @@ class AuditReader:
     def stream_events(self, stream_ids: list[int], limit: int) -> list[dict[str, Any]]:
         return self._events("e.run_id = any (%s)", stream_ids, limit=limit)
 
-    def _events(self, condition: str, *values: Any, limit: int) -> list[dict[str, Any]]:
+    def _events(self, condition: str, *values: Any, limit: int | None) -> list[dict[str, Any]]:
         rows = self.rows(
             f"select e.tx::text::bigint, e.event_id, {moment_text('e.at')}, e.run_id, e.unit_id,"
             " e.request_id,"
@@ -356,11 +370,11 @@ def reading(conninfo: str, tenant_id: int, token: str | None = None) -> Iterator
         yield AuditReader(connection, tenant_id)
 
 
-def _hexes(joined: bytes | None) -> list[str] | None:
-    return None if joined is None else [part.hex() for part in _cut(joined)]
+def hexes(joined: bytes) -> list[str]:
+    return [part.hex() for part in cut(joined)]
 
 
-def _cut(joined: bytes) -> list[bytes]:
+def cut(joined: bytes) -> list[bytes]:
     return [joined[at : at + 32] for at in range(0, len(joined), 32)]
 
 

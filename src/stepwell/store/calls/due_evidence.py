@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from stepwell.machines.model import Registry
-from stepwell.store.calls.audit import BrokenLeaves, Leaves, Position, Value
+from stepwell.store.calls.audit import BrokenLeaves, Position, Value, cut, hexes
 from stepwell.store.calls.audit_rights import Connection, snapshot
 from stepwell.store.calls.audit_times import moment_text
 from stepwell.store.calls.evidence import RunReader
@@ -48,14 +48,27 @@ class DueReader(RunReader):
         return int(self._found["event_limit"])
 
     def registry(self) -> Registry:
-        return Registry.from_document(self._found["registry"])
+        query = "select stepwell.fn_evidence_due_machines(%s, %s)"
+        return Registry.from_document(self.rows(query, self.tenant_id, self.run_id)[0][0])
 
-    def leaves(self, block_no: int) -> Leaves | BrokenLeaves | None:
+    def stream_events(self, stream_ids: list[int], limit: int) -> list[dict[str, Any]]:
+        return [event for event in self._events_found if event["stream_id"] in stream_ids][:limit]
+
+    def leaf_hashes(self, block_no: int) -> list[bytes] | BrokenLeaves | None:
+        query = "select stepwell.fn_evidence_due_hashes(%s, %s, %s)"
+        ((joined,),) = self.rows(query, self.tenant_id, self.run_id, block_no)
+        return None if joined is None else cut(joined)
+
+    def places(self, block_no: int) -> dict[Position, tuple[int, list[str]]]:
+        """Only of the events of this bundle."""
         query = (
-            "select l.leaf_hashes, l.txs, l.event_ids, l.unit_ids, l.event_types, l.value_hashes,"
-            " l.ats::text[] from stepwell.fn_evidence_due_leaves(%s, %s, %s) as l"
+            "select p.tx, p.event_id, p.leaf_no, p.value_hashes"
+            " from stepwell.fn_evidence_due_places(%s, %s, %s) as p"
         )
-        return self._leaves(self.rows(query, self.tenant_id, self.run_id, block_no))
+        return {
+            (tx, event_id): (leaf_no, [] if joined is None else hexes(joined))
+            for tx, event_id, leaf_no, joined in self.rows(query, self.tenant_id, self.run_id, block_no)
+        }
 
     def values(self, unit_ids: list[int]) -> list[Value]:
         rows = self.rows(
@@ -65,6 +78,11 @@ class DueReader(RunReader):
             self.tenant_id, self.run_id, unit_ids,
         )  # fmt: skip
         return [Value(*row) for row in rows]
+
+    @cached_property
+    def _events_found(self) -> list[dict[str, Any]]:
+        """The events of all streams of the bundle, which are read once for each snapshot."""
+        return self._events("true", limit=None)
 
     @cached_property
     def _found(self) -> dict[str, Any]:

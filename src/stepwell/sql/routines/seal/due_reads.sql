@@ -39,7 +39,7 @@ as $$
         or not exists (select from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = s.stream_id)
 $$;
 
--- What a bundle needs beside the log, as fn_evidence_read, with the declared machines and the largest number of events.
+-- What a bundle needs beside the log, as fn_evidence_read, with the largest number of events.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when the run does not wait for a bundle; SW007 for another tenant.
@@ -49,8 +49,22 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._evidence_due_check(p_tenant_id, p_run_id);
-    return stepwell.fn_evidence_read(p_tenant_id, p_run_id) || jsonb_build_object(
-        'registry', stepwell.fn_registry_read(), 'event_limit', stepwell._limit('limits.evidence_events'));
+    return stepwell.fn_evidence_read(p_tenant_id, p_run_id)
+        || jsonb_build_object('event_limit', stepwell._limit('limits.evidence_events'));
+end
+$$;
+
+-- The declared machines, for the report of the bundle. They are the same for all bundles of a pass.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW002 when the run does not wait for a bundle; SW007 for another tenant.
+create or replace function stepwell.fn_evidence_due_machines(p_tenant_id int, p_run_id bigint) returns jsonb
+language plpgsql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._evidence_due_check(p_tenant_id, p_run_id);
+    return stepwell.fn_registry_read();
 end
 $$;
 
@@ -108,40 +122,47 @@ begin
 end
 $$;
 
--- The leaves of one block that has events of the bundle. Leaves of other runs have no unit, type, time and values.
+-- The hashes of all leaves of one block that has events of the bundle, joined; null when they were archived.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW002 when the run does not wait for a bundle; SW007 for another tenant.
-create or replace function stepwell.fn_evidence_due_leaves(p_tenant_id int, p_run_id bigint, p_block_no bigint)
-returns setof stepwell.audit_leaves
+create or replace function stepwell.fn_evidence_due_hashes(p_tenant_id int, p_run_id bigint, p_block_no bigint) returns bytea
 language plpgsql stable security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_streams bigint[];
-    v_leaves stepwell.audit_leaves;
 begin
     perform stepwell._evidence_due_check(p_tenant_id, p_run_id);
     v_streams := stepwell._evidence_due_streams(p_tenant_id, p_run_id);
-    for v_leaves in
-        select l.* from stepwell.audit_leaves as l
+    return (
+        select l.leaf_hashes from stepwell.audit_leaves as l
         where l.tenant_id = p_tenant_id and l.block_no = p_block_no and exists (
             select from stepwell.audit_block_stream as o
-            where o.tenant_id = p_tenant_id and o.block_no = p_block_no and o.run_id = any (v_streams))
-    loop
-        select array_agg(case when x.is_shown then x.unit_id else 0 end order by x.no),
-            array_agg(case when x.is_shown then x.event_type else '' end order by x.no),
-            array_agg(case when x.is_shown then x.at else 'epoch' end order by x.no),
-            case when v_leaves.value_hashes is not null then
-                array_agg(case when x.is_shown then x.value_hash end order by x.no) end
-        into v_leaves.unit_ids, v_leaves.event_types, v_leaves.ats, v_leaves.value_hashes
-        from (
-            select u.*, stepwell._run_of(u.unit_id) = any (v_streams) as is_shown
-            from unnest(v_leaves.unit_ids, v_leaves.event_types, v_leaves.ats, v_leaves.value_hashes)
-                with ordinality as u (unit_id, event_type, at, value_hash, no)
-        ) as x;
-        return next v_leaves;
-    end loop;
+            where o.tenant_id = p_tenant_id and o.block_no = p_block_no and o.run_id = any (v_streams)));
+end
+$$;
+
+-- The places of the events of the bundle in one block, from 0, and the joined hashes of the values that they carry.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW002 when the run does not wait for a bundle; SW007 for another tenant.
+create or replace function stepwell.fn_evidence_due_places(p_tenant_id int, p_run_id bigint, p_block_no bigint)
+returns table (tx bigint, event_id bigint, leaf_no int, value_hashes bytea)
+language plpgsql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_streams bigint[];
+begin
+    perform stepwell._evidence_due_check(p_tenant_id, p_run_id);
+    v_streams := stepwell._evidence_due_streams(p_tenant_id, p_run_id);
+    return query
+    select u.tx, u.event_id, u.no::int - 1, u.value_hash
+    from stepwell.audit_leaves as l
+    cross join lateral unnest(l.unit_ids, l.txs, l.event_ids, l.value_hashes)
+        with ordinality as u (unit_id, tx, event_id, value_hash, no)
+    where l.tenant_id = p_tenant_id and l.block_no = p_block_no and u.unit_id >> 20 = any (v_streams);
 end
 $$;
 
@@ -153,10 +174,14 @@ create or replace function stepwell.fn_evidence_due_events(p_tenant_id int, p_ru
 language plpgsql stable security definer
 set search_path = stepwell, pg_temp
 as $$
+declare
+    v_streams bigint[];
 begin
     perform stepwell._evidence_due_check(p_tenant_id, p_run_id);
+    -- Not in the condition: a plan that reads the log row by row would ask for every row.
+    v_streams := stepwell._evidence_due_streams(p_tenant_id, p_run_id);
     return query select e.* from stepwell.event_log as e
-    where e.tenant_id = p_tenant_id and e.run_id = any (stepwell._evidence_due_streams(p_tenant_id, p_run_id))
+    where e.tenant_id = p_tenant_id and e.run_id = any (v_streams)
     order by e.tx, e.event_id
     limit stepwell._limit('limits.evidence_events') + 1;
 end
