@@ -162,7 +162,7 @@ begin
     from stepwell.audit_leaves as l
     cross join lateral unnest(l.unit_ids, l.txs, l.event_ids, l.value_hashes)
         with ordinality as u (unit_id, tx, event_id, value_hash, no)
-    where l.tenant_id = p_tenant_id and l.block_no = p_block_no and u.unit_id >> 20 = any (v_streams);
+    where l.tenant_id = p_tenant_id and l.block_no = p_block_no and stepwell._run_of(u.unit_id) = any (v_streams);
 end
 $$;
 
