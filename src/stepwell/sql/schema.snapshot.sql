@@ -4596,7 +4596,7 @@ create function stepwell._actor_plain(p_actor text) returns text language sql im
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._acts_for_all()
-create function stepwell._acts_for_all() returns boolean language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._acts_for_all() returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4610,6 +4610,11 @@ create function stepwell._advance(p_tenant_ids integer[], p_unit_ids bigint[]) r
 
 -- function: stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_evidence jsonb)
 create function stepwell._after_transition(p_tenant_id integer, p_unit_id bigint, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._allowed_name(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_verb text)
+create function stepwell._allowed_name(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_verb text) returns text language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._alphabets_of(p_name text)
 create function stepwell._alphabets_of(p_name text) returns integer language sql immutable parallel safe set search_path=stepwell, pg_temp;
@@ -4735,6 +4740,9 @@ create function stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit
 -- function: stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint, OUT reads integer)
 create function stepwell._binding(OUT tenant_id integer, OUT principal_id bigint, OUT token_id bigint, OUT reads integer) returns record language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
 
+-- function: stepwell._binding_set(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_reads integer)
+create function stepwell._binding_set(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_reads integer) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._block_escalate_check(p_unit stepwell.work_unit, p_approval_id bigint)
 create function stepwell._block_escalate_check(p_unit stepwell.work_unit, p_approval_id bigint) returns stepwell.step_block language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4755,6 +4763,11 @@ create function stepwell._bodies_are_suspect(p_bodies text[]) returns boolean la
 
 -- function: stepwell._body_problem(p_what text, p_body text, p_is_oversized boolean, p_limit integer)
 create function stepwell._body_problem(p_what text, p_body text, p_is_oversized boolean, p_limit integer) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._bound()
+create function stepwell._bound() returns text language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5388,7 +5401,7 @@ create function stepwell._is_set_aside(p_tenant_id integer, p_duty text, p_subje
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._is_worker()
-create function stepwell._is_worker() returns boolean language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._is_worker() returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5896,7 +5909,7 @@ create function stepwell._reader_waits_since(p_tenant_id integer, p_last_tx xid8
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._reads_of(p_tenant_id integer, p_principal_id bigint, p_verbs text[])
-create function stepwell._reads_of(p_tenant_id integer, p_principal_id bigint, p_verbs text[]) returns integer language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._reads_of(p_tenant_id integer, p_principal_id bigint, p_verbs text[]) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6403,8 +6416,10 @@ create function stepwell._slots_pass(p_tenant_ids integer[], p_unit_ids bigint[]
 -- function: stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
--- function: stepwell._stamp(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_reads integer)
-create function stepwell._stamp(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_reads integer) returns text language sql stable parallel restricted set search_path=stepwell, pg_temp;
+-- function: stepwell._stamp_of(p_bound text)
+create function stepwell._stamp_of(p_bound text) returns text language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text)
 create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -6779,12 +6794,17 @@ create function stepwell._values_problem(p_what text, p_values jsonb[]) returns 
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._verb_allowed(p_verb text)
-create function stepwell._verb_allowed(p_verb text) returns boolean language sql stable parallel restricted set search_path=stepwell, pg_temp;
+create function stepwell._verb_allowed(p_verb text) returns boolean language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._verb_check(p_tenant_id integer, p_verb text, p_actor text)
 create function stepwell._verb_check(p_tenant_id integer, p_verb text, p_actor text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._verb_checked(p_tenant_id integer, p_verb text, p_actor text)
+create function stepwell._verb_checked(p_tenant_id integer, p_verb text, p_actor text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 

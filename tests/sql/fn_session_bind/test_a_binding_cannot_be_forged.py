@@ -112,7 +112,9 @@ def test_the_parts_of_a_right_stamp_cannot_be_exchanged(db, runs, role: str):
     "query",
     [
         "select secret from stepwell.binding_key",
-        "select stepwell._stamp(1, 1, 1, 1)",
+        "select stepwell._stamp_of('1:1:1:1:')",
+        "select stepwell._binding_set(1, 1, 1, 3)",
+        "select stepwell._bound()",
         "select * from stepwell._binding()",
         "select token_hash from stepwell.access_token",
         "select secret_hash from stepwell.credential",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,6 +15,9 @@ from tests.sql.graphs.publishing import publish
 from tests.sql.people.asking import refused
 from tests.worker.acting import put_in_force, rule
 
+DUE = datetime(2026, 1, 1, 3, tzinfo=UTC)
+NEXT = datetime(2026, 1, 2, 3, tzinfo=UTC)
+LATER = datetime(2030, 1, 1, tzinfo=UTC)
 ACTION: dict[str, Any] = {"connector": "c", "operation": "o", "target": "t", "call": "x#1", "fields": {}}
 
 
@@ -65,12 +69,54 @@ def one_in_each_sub_workflow(engine: Engine, session: int) -> list[str]:
     return [propose(engine, session, lease, str(lease.unit_id)) for lease in engine.claim(session)]
 
 
+def one_in_each_sub_workflow_of_a_scheduled_run(engine: Engine, session: int) -> list[str]:
+    engine.publish("inner", operation("a"))
+    engine.publish("outer", *(subworkflow(f"s{at}", "inner") for at in range(4)), edges=[])
+    engine.db.execute(
+        "select fn_schedule_set(1, 's', 'outer', '0 3 * * *', 'UTC', '{}', 'all', 2, %s, 'ada')", (DUE,)
+    )
+    engine.db.execute("select fn_schedule_fire(1, 's', %s, %s::timestamptz[], %s)", (DUE, [DUE], LATER))
+    return [propose(engine, session, lease, str(lease.unit_id)) for lease in engine.claim(session)]
+
+
+def four_in_one_job(engine: Engine, session: int) -> list[str]:
+    engine.enqueue("op")
+    (lease,) = engine.claim(session)
+    return [propose(engine, session, lease, str(at)) for at in range(4)]
+
+
+def one_each_time_a_job_is_retried(engine: Engine, session: int) -> list[str]:
+    engine.db.execute("select fn_person_set(1, 'ada')")
+    (job_id,) = engine.enqueue("op")
+    answers = []
+    for at in range(4):
+        (lease,) = engine.claim(session)
+        answers.append(propose(engine, session, lease, str(at)))
+        engine.kill(session, lease)
+        engine.one("select fn_job_retry(1, %s, 'ada')", (job_id,))
+    return answers
+
+
+def one_each_time_a_schedule_fires(engine: Engine, session: int) -> list[str]:
+    """Each is a run of its own; the fourth is denied within one of them."""
+    engine.publish("w", operation("a"))
+    engine.db.execute(
+        "select fn_schedule_set(1, 's', 'w', '0 3 * * *', 'UTC', '{}', 'all', 2, %s, 'ada')", (DUE,)
+    )
+    engine.db.execute("select fn_schedule_fire(1, 's', %s, %s::timestamptz[], %s)", (DUE, [DUE, NEXT], LATER))
+    first, second = engine.claim(session)
+    assert [propose(engine, session, first, f"f{at}") for at in range(3)] == ["go"] * 3
+    assert [propose(engine, session, first, "f3")] == ["writes_exhausted"]
+    return [propose(engine, session, second, f"s{at}") for at in range(4)]
+
+
 @pytest.mark.requirement("RT-06")
 @pytest.mark.parametrize(
     "way",
     [
         four_in_one_step, one_each_time_the_run_is_retried, one_in_each_item_of_a_map,
-        one_in_each_sub_workflow,
+        one_in_each_sub_workflow, one_in_each_sub_workflow_of_a_scheduled_run, four_in_one_job,
+        one_each_time_a_job_is_retried, one_each_time_a_schedule_fires,
     ],
 )  # fmt: skip
 def test_the_fourth_of_three_writes_is_denied(engine: Engine, way: Callable[[Engine, int], list[str]]):

@@ -173,8 +173,59 @@ NOT_ACCEPTED = [
     ("ada\x7f", "control characters"),
     ("cli:ada", "a colon"),
     ("cli\uff1aada", "a colon"),
+    ("cli\ua789ada", "a colon"),
+    ("cli\u2236ada", "a colon"),
+    ("ada\u1680", "cannot be seen"),
+    ("ada \u2800", "cannot be seen"),
+    ("ada\ue000", "cannot be seen"),
     ("Engine", "reserved"),
 ]
+
+
+ASSIGNED = [chr(code) for code in range(1, 0x110000) if unicodedata.category(chr(code)) not in ("Cn", "Cs")]
+
+
+def problems(engine: Engine, names: list[str]) -> dict[str, str]:
+    """The names that are not accepted, with the reason."""
+    query = "select x, _name_problem(x) from unnest(%s::text[]) as x where _name_problem(x) is not null"
+    return dict(engine.db.execute(query, (names,)).fetchall())
+
+
+@pytest.mark.parametrize("name", ["a{}da", "ada{}", "\u5c71{}\u7530"])
+def test_nothing_in_unicode_that_cannot_be_seen_is_accepted(engine: Engine, name: str):
+    unseen = [letter for letter in ASSIGNED if unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp")]
+    unseen += ["\ue000", "\uf8ff", "\U000f0000", "\U0010fffd"]  # private use
+    # Every blank becomes the space, and none of them is one at the end.
+    blanks = [letter for letter in ASSIGNED if unicodedata.category(letter) == "Zs"]
+    written = [name.format(letter) for letter in unseen]
+    assert set(written) - set(problems(engine, written)) == set()
+    query = "select distinct _name_fold(x) from unnest(%s::text[]) as x where _name_problem(x) is null"
+    assert engine.db.execute(query, ([name.format(blank) for blank in blanks],)).fetchall() == [
+        (name.format(" ").strip(),)
+    ]
+
+
+def test_a_mark_or_sign_beside_a_letter_is_refused(engine: Engine):
+    """Of any script: on a letter of an alphabet it is overlooked, or it looks like a letter."""
+    marks = [letter for letter in ASSIGNED if unicodedata.category(letter) in ("Mn", "Mc", "Me")]
+    # Marks that form one letter with the letter before them are that letter.
+    alone = [mark for mark in marks if len(unicodedata.normalize("NFKC", "a" + mark)) > 1]
+    written = [f"a{mark}da" for mark in alone] + [
+        "pau\u4e28", "b\u3007b", "ben\u26a1", "\u05d0da", "ad\u0c66"
+    ]  # fmt: skip
+    assert set(written) - set(problems(engine, written)) == set()
+    for name in ("\u0930\u093e\u092e Ram", "Ada \u26a1", "\u5c71\u7530 Taro", "O\u2019Neil", "Jean\u2013Luc"):
+        assert problems(engine, [name]) == {}
+
+
+def test_whatever_has_two_cases_is_one_name(engine: Engine):
+    """All letters of Unicode: their upper and lower case have one key, or are not accepted."""
+    letters = [letter for letter in ASSIGNED if letter.lower() != letter]
+    not_accepted = problems(engine, letters)
+    pairs = [(letter, letter.lower()) for letter in letters if letter not in not_accepted]
+    query = "select x, y from unnest(%s::text[], %s::text[]) as q (x, y) where _name_fold(x) <> _name_fold(y)"
+    assert len(pairs) > 800
+    assert engine.db.execute(query, ([u for u, _ in pairs], [low for _, low in pairs])).fetchall() == []
 
 
 def test_a_name_that_is_not_accepted_is_refused(engine: Engine):

@@ -51,10 +51,11 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_bound constant record := stepwell._binding();
     v_position constant text := pg_current_xact_id()::text;
+    v_bound record;
 begin
     if p_key is not null then
+        v_bound := stepwell._binding();
         perform stepwell._tenant_bound(v_bound.tenant_id);
         update stepwell.http_answer as a set status = p_status, position = v_position,
             answer = case when octet_length(p_answer) <= stepwell._limit('limits.http_answer_bytes') then p_answer end

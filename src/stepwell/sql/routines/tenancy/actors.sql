@@ -11,18 +11,19 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_name text;
-    v_key text;
 begin
-    perform stepwell._verb_check(p_tenant_id, p_verb, p_actor);
-    if coalesce(current_setting('stepwell.binding', true), '') = '' then
+    v_name := stepwell._verb_checked(p_tenant_id, p_verb, p_actor);
+    if v_name is null then
         perform stepwell._actor_claim_check(p_tenant_id, p_actor);
         return stepwell._redact_text(p_actor);
     end if;
-    select p.principal_name, p.name_key into v_name, v_key from stepwell.principal as p
-    where p.tenant_id = p_tenant_id and p.principal_id = stepwell.bound_principal();
     -- To fold a name costs more than the rest; most callers write it as it is.
+    if p_actor = v_name then
+        return v_name;
+    end if;
     if p_actor <> concat_ws(':', stepwell._actor_channel(p_actor), v_name)
-        and stepwell._actor_plain(p_actor) <> coalesce(v_key, stepwell._name_fold(v_name)) then
+        and stepwell._actor_plain(p_actor) <> coalesce((select p.name_key from stepwell.principal as p
+            where p.tenant_id = p_tenant_id and p.principal_name = v_name), stepwell._name_fold(v_name)) then
         if (stepwell._binding()).token_id = 0 then
             if stepwell._actor_channel(p_actor) = 'cli' then
                 return 'cli:' || v_name;
@@ -59,14 +60,17 @@ $$;
 
 -- Whether the caller has the role of workers and is not the owner of the schema.
 create or replace function stepwell._is_worker() returns boolean
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
-    select coalesce(bool_or(pg_has_role(c.caller, to_regrole('stepwell_worker')::oid, 'member')
-        and not pg_has_role(c.caller, n.nspowner, 'member')), false)
-    from pg_namespace as n
-    cross join unnest(array[session_user, nullif(current_setting('role'), 'none')]) as c (caller)
-    where n.nspname = 'stepwell' and c.caller is not null
+declare
+    v_owner constant oid := (select n.nspowner from pg_namespace as n where n.nspname = 'stepwell');
+    v_worker constant oid := to_regrole('stepwell_worker');
+    v_role constant name := nullif(current_setting('role'), 'none');
+begin
+    return coalesce(pg_has_role(session_user, v_worker, 'member') and not pg_has_role(session_user, v_owner, 'member'), false)
+        or coalesce(pg_has_role(v_role, v_worker, 'member') and not pg_has_role(v_role, v_owner, 'member'), false);
+end
 $$;
 
 -- As _actor_bound, and the actor must be known: a principal of the tenant or of the whole database that is active. Who

@@ -1,6 +1,6 @@
 -- Who acts in a transaction, and for which tenant. A token binds principal and tenant to one transaction. Every role can
--- write a setting, so the setting alone proves nothing: it carries a stamp, a keyed hash that only the functions here
--- can make. The stamp belongs to one backend and one transaction, so a pooler may give the connection to anybody after
+-- write a setting, so the setting alone proves nothing: it carries a stamp, a keyed hash that only the functions of
+-- tenancy/stamps.sql can make. The stamp belongs to one backend and one transaction, so a pooler may give the connection to anybody after
 -- it. A transaction without a binding acts for no tenant, unless it belongs to the owner of the schema or to a worker.
 
 -- Binds this transaction to the principal and the tenant of a token: the session of somebody who signed in, or the token of a
@@ -20,7 +20,9 @@ begin
 end
 $$;
 
--- The same for the hash of a token: a trigger over HTTP has proved in another way that it may act with its token.
+-- The same for the hash of a token: a trigger over HTTP has proved in another way that it may act with its token. What the
+-- principal may read is found out here, once for the transaction, and is part of the stamp: so it costs the statements
+-- nothing.
 -- Raises: SW007 as fn_session_bind.
 create or replace function stepwell._token_bind(p_token_hash bytea)
 returns table (tenant_id int, principal_id bigint, principal_name text)
@@ -28,25 +30,25 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_token record;
+    v_now constant timestamptz := stepwell.now();
+    v_token_id bigint;
+    v_kind text;
     v_reads int;
 begin
-    select t.tenant_id, t.principal_id, t.token_id, t.kind, t.verbs, p.principal_name into v_token
+    select t.tenant_id, t.principal_id, p.principal_name, t.token_id, t.kind, stepwell._reads_of(t.tenant_id, t.principal_id, t.verbs)
+    into tenant_id, principal_id, principal_name, v_token_id, v_kind, v_reads
     from stepwell.access_token as t
     inner join stepwell.principal as p on t.tenant_id = p.tenant_id and t.principal_id = p.principal_id
-    where t.token_hash = p_token_hash and t.revoked_at is null
-        and t.expires_at > stepwell.now() and p.is_active
-        and (t.kind <> 'session' or t.last_seen_at + make_interval(secs => t.idle_seconds) > stepwell.now());
+    where t.token_hash = p_token_hash and t.revoked_at is null and t.expires_at > v_now and p.is_active
+        and (t.kind <> 'session' or t.last_seen_at + make_interval(secs => t.idle_seconds) > v_now);
     if not found then
         raise exception using errcode = 'SW007', column = 'token', message = 'the token is unknown, has expired or is revoked';
     end if;
-    v_reads := stepwell._reads_of(v_token.tenant_id, v_token.principal_id, v_token.verbs);
-    perform set_config('stepwell.binding', format('%s:%s:%s:%s:%s', v_token.tenant_id, v_token.principal_id, v_token.token_id, v_reads,
-        stepwell._stamp(v_token.tenant_id, v_token.principal_id, v_token.token_id, v_reads)), true);
-    if v_token.kind = 'session' and current_setting('transaction_read_only') = 'off' then
-        perform stepwell._session_seen(v_token.tenant_id, v_token.token_id);
+    perform stepwell._binding_set(tenant_id, principal_id, v_token_id, v_reads);
+    if v_kind = 'session' and current_setting('transaction_read_only') = 'off' then
+        perform stepwell._session_seen(tenant_id, v_token_id);
     end if;
-    return query select v_token.tenant_id, v_token.principal_id, v_token.principal_name;
+    return next;
 end
 $$;
 
@@ -66,18 +68,19 @@ as $$
     where t.tenant_id = p_tenant_id and t.token_id = s.token_id
 $$;
 
--- What the bound principal may read: 0 nothing, 1 rows, 3 rows and payloads. It is found out once, when the transaction is
--- bound, and is part of the stamp: so it costs the statements nothing.
+-- What a principal may read: 0 nothing, 1 rows, 3 rows and payloads.
 create or replace function stepwell._reads_of(p_tenant_id int, p_principal_id bigint, p_verbs text[]) returns int
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
-    select coalesce(max(1) filter (where a.verb = 'read'), 0)
-        * case when bool_or(a.verb = 'payload.read') then 3 else 1 end
-    from stepwell.permission as a
-    where a.tenant_id in (0, p_tenant_id) and a.verb in ('read', 'payload.read') and (p_verbs is null or a.verb = any (p_verbs))
-        and (a.role_name = 'everybody' or exists (select from stepwell.principal_role as r
-            where r.tenant_id = p_tenant_id and r.principal_id = p_principal_id and r.role_name = a.role_name))
+begin
+    return (
+        select coalesce(max(1) filter (where a.verb = 'read'), 0) * case when bool_or(a.verb = 'payload.read') then 3 else 1 end
+        from stepwell.permission as a
+        where a.tenant_id in (0, p_tenant_id) and a.verb in ('read', 'payload.read') and (p_verbs is null or a.verb = any (p_verbs))
+            and a.role_name = any (text 'everybody' || array(select r.role_name from stepwell.principal_role as r
+                where r.tenant_id = p_tenant_id and r.principal_id = p_principal_id)));
+end
 $$;
 
 -- The tenant that this transaction is bound to; null when it is bound to none.
@@ -89,7 +92,7 @@ language plpgsql stable parallel restricted security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
-    return (stepwell._binding()).tenant_id;
+    return split_part(stepwell._bound(), ':', 1)::int;
 end
 $$;
 
@@ -102,7 +105,7 @@ language plpgsql stable parallel restricted security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
-    return (stepwell._binding()).principal_id;
+    return split_part(stepwell._bound(), ':', 2)::bigint;
 end
 $$;
 
@@ -116,9 +119,14 @@ language plpgsql stable parallel restricted security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_bound constant record := stepwell._binding();
+    v_setting constant text := coalesce(current_setting('stepwell.binding', true), '');
 begin
-    return case when v_bound.reads & 1 = 1 then v_bound.tenant_id end;
+    if v_setting = '' then
+        return split_part(stepwell._bound(), ':', 1)::int;
+    end if;
+    -- As _bound, without one more call: a statement reads this for each of its tables.
+    return case when right(v_setting, 64) = stepwell._stamp_of(left(v_setting, -64))
+        and split_part(v_setting, ':', 4) in ('1', '3') then split_part(v_setting, ':', 1)::int end;
 end
 $$;
 
@@ -132,52 +140,14 @@ language plpgsql stable parallel restricted security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_bound constant record := stepwell._binding();
+    v_bound text;
 begin
     if coalesce(current_setting('stepwell.binding', true), '') = '' and stepwell._acts_for_all() then
         return 0;
     end if;
-    return case when v_bound.reads = 3 then v_bound.tenant_id end;
+    v_bound := stepwell._bound();
+    return case when split_part(v_bound, ':', 4) = '3' then split_part(v_bound, ':', 1)::int end;
 end
-$$;
-
--- The binding of this transaction, when its stamp is right; else nulls. A setting that is odd in any way binds nothing.
--- In development mode a transaction without a setting is bound to the person of that mode.
-create or replace function stepwell._binding(out tenant_id int, out principal_id bigint, out token_id bigint, out reads int)
-language plpgsql stable parallel restricted
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_setting constant text := coalesce(current_setting('stepwell.binding', true), '');
-    v_parts text[];
-begin
-    if v_setting = '' then
-        select d.tenant_id, d.principal_id, 0::bigint, 3 into tenant_id, principal_id, token_id, reads
-        from stepwell.development_mode as d
-        inner join stepwell.principal as p on d.tenant_id = p.tenant_id and d.principal_id = p.principal_id
-        where d.left_at is null and p.is_active;
-    elsif v_setting ~ '^[0-9]{1,9}:[0-9]{1,18}:[0-9]{1,18}:[013]:[0-9a-f]{64}$' then
-        v_parts := string_to_array(v_setting, ':');
-        if v_parts[5] = stepwell._stamp(v_parts[1]::int, v_parts[2]::bigint, v_parts[3]::bigint, v_parts[4]::int) then
-            tenant_id := v_parts[1]::int;
-            principal_id := v_parts[2]::bigint;
-            token_id := v_parts[3]::bigint;
-            reads := v_parts[4]::int;
-        end if;
-    end if;
-end
-$$;
-
--- The stamp of a binding: a keyed hash over what is bound and where. A backend is told by its process and the start of
--- the server; transaction_timestamp() has microseconds and differs in its next transaction.
-create or replace function stepwell._stamp(p_tenant_id int, p_principal_id bigint, p_token_id bigint, p_reads int) returns text
-language sql stable parallel restricted
-set search_path = stepwell, pg_temp
-as $$
-    select encode(sha256(k.secret || sha256(k.secret || convert_to(concat_ws(':', p_tenant_id, p_principal_id, p_token_id, p_reads,
-        pg_backend_pid(), extract(epoch from pg_postmaster_start_time()), extract(epoch from transaction_timestamp())), 'UTF8'))),
-        'hex')
-    from stepwell.binding_key as k
 $$;
 
 -- Whether the caller acts for every tenant without a binding: the owner of the schema, and the processes that serve all
@@ -185,16 +155,22 @@ $$;
 -- only what _function_rights lists. Functions that change something run as the owner, so the caller is known by session
 -- and role.
 create or replace function stepwell._acts_for_all() returns boolean
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
-    select bool_and(pg_has_role(c.caller, n.nspowner, 'member')
-        or coalesce(pg_has_role(c.caller, to_regrole('stepwell_worker')::oid, 'member'), false)
-        or coalesce(pg_has_role(c.caller, to_regrole('stepwell_keeper')::oid, 'member'), false)
-        or coalesce(pg_has_role(c.caller, to_regrole('stepwell_slack')::oid, 'member'), false))
-    from pg_namespace as n
-    cross join unnest(array[session_user, nullif(current_setting('role'), 'none')]) as c (caller)
-    where n.nspname = 'stepwell' and c.caller is not null
+declare
+    v_owner constant oid := (select n.nspowner from pg_namespace as n where n.nspname = 'stepwell');
+    v_role constant name := current_setting('role');
+begin
+    return (pg_has_role(session_user, v_owner, 'member')
+            or coalesce(pg_has_role(session_user, to_regrole('stepwell_worker')::oid, 'member'), false)
+            or coalesce(pg_has_role(session_user, to_regrole('stepwell_keeper')::oid, 'member'), false)
+            or coalesce(pg_has_role(session_user, to_regrole('stepwell_slack')::oid, 'member'), false))
+        and (v_role = 'none' or pg_has_role(v_role, v_owner, 'member')
+            or coalesce(pg_has_role(v_role, to_regrole('stepwell_worker')::oid, 'member'), false)
+            or coalesce(pg_has_role(v_role, to_regrole('stepwell_keeper')::oid, 'member'), false)
+            or coalesce(pg_has_role(v_role, to_regrole('stepwell_slack')::oid, 'member'), false));
+end
 $$;
 
 -- The tenant with this code, for a program that connects: the bound one, or any for a caller that needs no binding.
@@ -251,15 +227,14 @@ language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_setting constant text := coalesce(current_setting('stepwell.binding', true), '');
     v_bound int;
 begin
-    if coalesce(current_setting('stepwell.binding', true), '') = '' and stepwell._acts_for_all() then
+    if v_setting = '' and stepwell._acts_for_all() then
         return;
     end if;
     -- Only the binding of the development mode has the token 0: it follows whom the caller names.
-    if coalesce(current_setting('stepwell.binding', true), '') = ''
-        or (p_actor is not null and split_part(current_setting('stepwell.binding'), ':', 3) = '0'
-            and (stepwell._binding()).token_id = 0) then
+    if v_setting = '' or (p_actor is not null and split_part(v_setting, ':', 3) = '0' and stepwell._bound() is not null) then
         perform stepwell._development_bind(p_actor);
     end if;
     v_bound := stepwell.bound_tenant();
@@ -282,8 +257,7 @@ language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform set_config('stepwell.binding', format('%s:%s:0:%s:%s', n.tenant_id, n.principal_id, n.reads,
-        stepwell._stamp(n.tenant_id, n.principal_id, 0, n.reads)), true)
+    perform stepwell._binding_set(n.tenant_id, n.principal_id, 0, n.reads)
     from (
         select p.tenant_id, p.principal_id, stepwell._reads_of(p.tenant_id, p.principal_id, null) as reads
         from stepwell.development_mode as d
@@ -323,30 +297,69 @@ language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._tenant_bound(p_tenant_id, p_actor);
-    if coalesce(current_setting('stepwell.binding', true), '') <> '' and not stepwell._verb_allowed(p_verb) then
-        raise exception using errcode = 'SW007', message = format('%s: neither the roles nor the token of %s allow this', p_verb,
-            (select p.principal_name from stepwell.principal as p
-                where p.tenant_id = p_tenant_id and p.principal_id = stepwell.bound_principal()));
-    end if;
+    perform stepwell._verb_checked(p_tenant_id, p_verb, p_actor);
 end
 $$;
 
--- Whether the bound principal may do this: one of its roles in the tenant has the verb, its token is not narrowed to
--- others, and both are still valid: a long transaction does nothing more after its token is revoked.
-create or replace function stepwell._verb_allowed(p_verb text) returns boolean
-language sql stable parallel restricted
+-- The same; returns the name of the bound principal, or null where nobody is bound.
+-- Raises: as _verb_check.
+create or replace function stepwell._verb_checked(p_tenant_id int, p_verb text, p_actor text) returns text
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
-    select exists (
-        select from stepwell._binding() as b
-        left join stepwell.access_token as t on b.tenant_id = t.tenant_id and b.token_id = t.token_id
-        inner join stepwell.principal as p on b.tenant_id = p.tenant_id and b.principal_id = p.principal_id and p.is_active
-        inner join stepwell.permission as a on a.tenant_id in (0, b.tenant_id) and a.verb = p_verb
-        where b.principal_id is not null and (b.token_id = 0 or t.revoked_at is null and t.expires_at > stepwell.now())
-            and (t.verbs is null or p_verb = any (t.verbs)) and (a.role_name = 'everybody' or exists (
-            select from stepwell.principal_role as r
-            where r.tenant_id = b.tenant_id and r.principal_id = b.principal_id and r.role_name = a.role_name)))
+declare
+    v_setting text;
+    v_name text;
+begin
+    perform stepwell._tenant_bound(p_tenant_id, p_actor);
+    -- Its stamp has just been read.
+    v_setting := coalesce(current_setting('stepwell.binding', true), '');
+    if v_setting = '' then
+        return null;
+    end if;
+    v_name := stepwell._allowed_name(p_tenant_id, split_part(v_setting, ':', 2)::bigint, split_part(v_setting, ':', 3)::bigint, p_verb);
+    if v_name is null then
+        raise exception using errcode = 'SW007', message = format('%s: neither the roles nor the token of %s allow this', p_verb,
+            (select p.principal_name from stepwell.principal as p
+                where p.tenant_id = p_tenant_id and p.principal_id = split_part(v_setting, ':', 2)::bigint));
+    end if;
+    return v_name;
+end
+$$;
+
+-- Whether the bound principal may do this; false when nobody is bound.
+create or replace function stepwell._verb_allowed(p_verb text) returns boolean
+language plpgsql stable parallel restricted
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_bound constant text := stepwell._bound();
+begin
+    return stepwell._allowed_name(split_part(v_bound, ':', 1)::int, split_part(v_bound, ':', 2)::bigint,
+        split_part(v_bound, ':', 3)::bigint, p_verb) is not null;
+end
+$$;
+
+-- The name of a principal who may do this with a token, else null: one of its roles in the tenant has the verb, its token is
+-- not narrowed to others, and both are still valid: a long transaction does nothing more after its token is revoked. Token 0
+-- is that of the development mode.
+create or replace function stepwell._allowed_name(p_tenant_id int, p_principal_id bigint, p_token_id bigint, p_verb text)
+returns text
+language plpgsql stable parallel restricted
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return (
+        select p.principal_name from stepwell.principal as p
+        where p.tenant_id = p_tenant_id and p.principal_id = p_principal_id and p.is_active
+            and (p_token_id = 0 or exists (select from stepwell.access_token as t
+                where t.tenant_id = p_tenant_id and t.token_id = p_token_id and t.revoked_at is null and t.expires_at > stepwell.now()
+                    and (t.verbs is null or p_verb = any (t.verbs))))
+            and exists (select from stepwell.permission as a
+                where a.tenant_id in (0, p_tenant_id) and a.verb = p_verb
+                    and a.role_name = any (text 'everybody' || array(select r.role_name from stepwell.principal_role as r
+                        where r.tenant_id = p_tenant_id and r.principal_id = p_principal_id))));
+end
 $$;
 
 -- The name of whoever calls, for the log: the bound principal, or the database user of the owner.
