@@ -9,6 +9,7 @@ import pytest
 
 import stepwell as sw
 from tests.acceptance.running import run as stepwell
+from tests.support.roles import client_app
 
 
 @pytest.mark.requirement("SM-23")
@@ -46,7 +47,7 @@ def test_content_is_cut_in_a_terminal(dsn: str, tmp_path: Path):
 
 @pytest.mark.requirement("SM-23")
 def test_a_program_cuts_content(dsn: str):
-    with sw.App(database_url=dsn).sync as app:
+    with client_app(dsn).sync as app:
         app.content_write("guide", "one two")
         failed = app.content_split("guide", {"g1": "one", "g2": "two"})
         assert (failed.state_code, failed.error_code) == ("failed", "SW003")

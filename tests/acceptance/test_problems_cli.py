@@ -9,7 +9,7 @@ import pytest
 
 import stepwell as sw
 from tests.acceptance.running import run as stepwell
-from tests.support.roles import api
+from tests.support.roles import api, client_app
 
 
 def test_a_problem_is_listed_shown_and_closed(dsn: str, db: psycopg.Connection):
@@ -41,7 +41,7 @@ def test_a_problem_is_listed_shown_and_closed(dsn: str, db: psycopg.Connection):
 
 def test_a_program_reads_and_closes_problems(dsn: str, db: psycopg.Connection):
     db.execute("select fn_duty_set_aside(1, 'seal', '1', '22012', 'division by zero')")
-    with sw.App(database_url=dsn).sync as app:
+    with client_app(dsn).sync as app:
         (found,) = app.problems()
         assert app.problem(found.problem_id).duty == "seal"
         app.problem_close(found.problem_id, "repaired")

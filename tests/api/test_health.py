@@ -10,11 +10,11 @@ import httpx
 import psycopg
 import pytest
 
-import stepwell as sw
 from stepwell import __version__
 from stepwell.api.app import create_app
 from stepwell.config import Settings
 from tests.api.serving import serving
+from tests.support.roles import client_app
 
 
 def check(health: dict, code: str) -> dict:
@@ -42,7 +42,7 @@ def test_health_has_the_checks_of_the_doctor(api: httpx.Client):
 
 def enqueue_three(dsn: str) -> None:
     """Enqueues three jobs that no worker serves."""
-    app = sw.App(database_url=dsn)
+    app = client_app(dsn)
 
     @app.operation
     def greet(name: str) -> str:

@@ -162,6 +162,9 @@ declare
     v_owner constant oid := (select n.nspowner from pg_namespace as n where n.nspname = 'stepwell');
     v_role constant name := current_setting('role');
 begin
+    if v_role = 'none' and pg_has_role(session_user, v_owner, 'member') then
+        return true;
+    end if;
     return (pg_has_role(session_user, v_owner, 'member')
             or coalesce(pg_has_role(session_user, to_regrole('stepwell_worker')::oid, 'member'), false)
             or coalesce(pg_has_role(session_user, to_regrole('stepwell_keeper')::oid, 'member'), false)
