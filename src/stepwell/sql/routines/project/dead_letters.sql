@@ -28,5 +28,9 @@ inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = 
 left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
 left join stepwell.workflow_step_def as s
     on u.tenant_id = s.tenant_id and u.version_id = s.version_id and u.def_no = s.step_no
-left join stepwell.run_detail as r on u.scope = 'step' and u.tenant_id = r.tenant_id and stepwell._run_of(u.unit_id) = r.run_id
+-- By its key, see job_queue.
+left join lateral (
+    select i.tenant_id, i.workflow_id from stepwell.run_detail as i
+    where u.scope = 'step' and i.tenant_id = u.tenant_id and i.run_id = stepwell._run_of(u.unit_id) offset 0
+) as r on true
 left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id;

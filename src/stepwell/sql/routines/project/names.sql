@@ -14,7 +14,11 @@ left join stepwell.workflow_step_def as d
     on u.scope = 'step' and u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
 left join stepwell.operation as o
     on u.scope = 'job' and u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
-left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and stepwell._run_of(u.unit_id) = r.run_id
+-- By its key, see job_queue.
+left join lateral (
+    select i.tenant_id, i.workflow_id from stepwell.run_detail as i
+    where i.tenant_id = u.tenant_id and i.run_id = stepwell._run_of(u.unit_id) offset 0
+) as r on true
 left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id;
 
 -- How every state of an active machine is shown: labels, colour and icon.

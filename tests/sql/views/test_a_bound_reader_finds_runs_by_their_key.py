@@ -1,0 +1,34 @@
+"""Under row level security the views that name the run of a unit find it by its key and read no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.sql.binding import as_role, token
+from tests.sql.drive import Engine, operation
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", []):
+        yield from nodes(child)
+
+
+@pytest.mark.parametrize(
+    ("view", "key"), [("job_queue", "job_id"), ("v_unit_name", "unit_id"), ("v_dead_letter", "unit_id")]
+)
+def test_the_run_is_found_by_its_key(engine: Engine, view: str, key: str):
+    engine.publish("w", operation("a"))
+    unit = engine.unit(engine.start("w"), "a")
+    text = token(engine.db, 1)
+    with as_role(engine.db, "stepwell_api", text):
+        engine.db.execute("set local enable_seqscan = off")
+        (plan,) = engine.db.execute(
+            f"explain (format json) select * from stepwell.{view} where {key} = {unit}"
+        ).fetchone()
+    found = [node for node in nodes(plan[0]["Plan"]) if node.get("Relation Name") == "run_detail"]
+    assert found
+    assert all("run_id" in node.get("Index Cond", "") for node in found), found
