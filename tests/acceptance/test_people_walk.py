@@ -17,7 +17,6 @@ from pydantic import BaseModel
 import stepwell as sw
 from stepwell.testing import check_invariants
 from tests.support.clock import Clock
-from tests.support.roles import client_app
 
 
 @contextmanager
@@ -218,7 +217,7 @@ EDGES = {f"T{number}" for number in range(1, 14)} | {"T2r", "T3r", "T4r", "T8r",
 def test_two_people_and_a_worker_make_every_transition_t1_to_t13(
     dsn: str, db: psycopg.Connection, clock: Clock
 ):
-    app = client_app(dsn)
+    app = sw.App(database_url=dsn)
     workflow(app)
     walk = Walk(app, db, clock)
     asyncio.run(walk.whole())
