@@ -1,4 +1,4 @@
-"""Enqueue and show jobs, and dead letters: receives an operation or a number, returns jobs."""
+"""Enqueue and show jobs: receives an operation or a number, returns jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi import Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number
-from stepwell.api.pages import Cursor, Limit, Page, moment, page_of, seek
+from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Changed, Id, Shown
 from stepwell.errors import NotFound
@@ -85,23 +85,6 @@ class Retried(BaseModel):
     answer: Any = Field(description="what is retried, or the approval that it waits for")
 
 
-class DeadLetterView(Shown):
-    """A unit without attempts left, and how each attempt failed."""
-
-    job_id: Id
-    operation: str | None
-    run_id: Id | None
-    step_id: str | None
-    workflow: str | None
-    died_at: datetime
-    failure_class: str
-    error: dict[str, Any]
-    attempt: int
-    resolved_at: datetime | None
-    resolution: str | None
-    failures: list[dict[str, Any]]
-
-
 @router.write("/jobs", verb="run.start", status=201, summary="Enqueue a job", problems=("conflict",))
 async def enqueue_job(job: Enqueue, caller: Caller) -> EnqueuedJob:
     call = calls.enqueue_jobs(
@@ -173,39 +156,6 @@ async def cancel_job(job_id: Number, because: Because, caller: Caller) -> Change
 async def retry_job(job_id: Number, because: Because, caller: Caller) -> Retried:
     call = calls.retry_job(caller.tenant_id, job_id, caller.actor, because.reason)
     return Retried(answer=await caller.perform(call))
-
-
-@router.read("/dead-letters", summary="What has no attempts left, the newest first", problems=())
-async def list_dead_letters(
-    caller: Caller,
-    resolved: Annotated[bool, Query(description="also those that were resolved")] = False,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> Page[DeadLetterView]:
-    seen = seek(cursor, "dead_letters", str, int)
-    found = await caller.perform(
-        views.dead_letters(
-            caller.tenant_id,
-            with_resolved=resolved,
-            before=None if seen is None else (moment(seen[0]), seen[1]),
-            limit=limit + 1,
-        )
-    )
-    return page_of(
-        found,
-        limit,
-        DeadLetterView.model_validate,
-        lambda one: [one.died_at.isoformat(), one.job_id],
-        "dead_letters",
-    )
-
-
-@router.read("/dead-letters/{job_id}", summary="The newest dead letter of a job or a step")
-async def show_dead_letter(job_id: Number, caller: Caller) -> DeadLetterView:
-    found = await caller.perform(views.dead_letter(caller.tenant_id, job_id))
-    if found is None:
-        raise NotFound(f"{short(job_id)} has no dead letter", field="job_id")
-    return DeadLetterView.model_validate(found)
 
 
 async def _job(caller: BoundCaller, job_id: int) -> views.Job:

@@ -33,7 +33,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "runs": _entry("runs", "List, show and watch runs; cancel, pause, resume or retry them."),
         "signal": _entry("signal", "Send an event to a run."),
         "schedule": _entry("schedule", "Start runs at fixed times: set, show, pause and delete schedules."),
-        "jobs": _entry("jobs", "List, show, cancel and retry jobs; read dead letters."),
+        "jobs": _entry("jobs", "List, show, cancel and retry jobs."),
     },
     "People": {
         "inbox": _entry("inbox", "Show the open work of a person."),
@@ -45,6 +45,9 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
     },
     "Governance": {
         "problems": _entry("governance_problems", "List, show and close what is wrong and needs a person."),
+        "dead-letters": _entry(
+            "dead_letters", "List, show, rehearse and replay what has no attempts left."
+        ),
         "policy": _entry("policy", "Show, check, test, explain and propose the rules for actions."),
         "receipts": _entry(
             "receipts", "List and show receipts of actions on other systems; settle unconfirmed ones."

@@ -34,7 +34,7 @@ from stepwell.errors import NotFound
 from stepwell.handles import JobHandle
 from stepwell.store.calls import views
 from stepwell.store.calls.jobs import retry_job
-from stepwell.store.calls.views import DeadLetter, Failure, Job, Why
+from stepwell.store.calls.views import Failure, Job, Why
 from stepwell.unit_numbers import read_unit, short
 
 if TYPE_CHECKING:
@@ -117,34 +117,8 @@ def show(
         screen.print(Text(f"{look.word('progress')} {progress_line(found.progress)}"))
     if failures:
         screen.print()
-        screen.print(_failure_table([asdict(failure) for failure in failures]))
-        _print_traceback(screen, failures[-1].error)
-
-
-@app.command()
-def dead(
-    context: typer.Context,
-    all_letters: Annotated[bool, typer.Option("--all", help="Resolved dead letters too.")] = False,
-    limit: LimitOption = 20,
-    as_json: JsonOption = False,
-) -> None:
-    """List dead letters: jobs and steps without attempts left, with their failures."""
-    found = ask(
-        context,
-        lambda client: client.perform(
-            views.dead_letters(client.tenant_id, with_resolved=all_letters, limit=limit)
-        ),
-    )
-    if as_json:
-        print_json(found)
-        return
-    if not found:
-        typer.echo("no dead letters")
-    screen = console()
-    for letter in found:
-        screen.print(_letter_title(letter))
-        screen.print(_failure_table(letter.failures))
-        screen.print()
+        screen.print(failure_table([asdict(failure) for failure in failures]))
+        print_traceback(screen, failures[-1].error)
 
 
 @app.command()
@@ -170,17 +144,7 @@ def retry(
     each(context, "job", jobs, again, "queued again", shown=short, as_json=as_json)
 
 
-def _letter_title(letter: DeadLetter) -> Text:
-    where = f" of {letter.workflow}, run {letter.run_id}" if letter.run_id is not None else ""
-    name = letter.step_id or letter.operation or "unit"
-    title = Text.assemble(("✕ ", "bold red"), (name, "bold"), where, (f"  job {short(letter.job_id)}", "dim"))
-    title.append(f"  {letter.failure_class} at {moment(letter.died_at)}", style="dim")
-    if letter.resolved_at is not None:
-        title.append(f"  resolved: {letter.resolution}", style="green")
-    return title
-
-
-def _failure_table(failures: list[dict[str, Any]]) -> Any:
+def failure_table(failures: list[dict[str, Any]]) -> Any:
     made = table("attempt", "failed at", "class", "error", right=("attempt",))
     for failure in failures:
         at = failure["failed_at"]
@@ -193,7 +157,7 @@ def _failure_table(failures: list[dict[str, Any]]) -> Any:
     return made
 
 
-def _print_traceback(screen: Console, error: dict[str, Any]) -> None:
+def print_traceback(screen: Console, error: dict[str, Any]) -> None:
     if trace := error.get("traceback"):
         screen.print()
         screen.print(Text(str(trace).rstrip(), style="dim"))

@@ -27,6 +27,8 @@ SESSION_LIMIT = 10
 SCHEDULE_LIMIT = 100
 RECEIPT_LIMIT = 100
 REPLAY_LIMIT = 500
+# Dead letters that one pass begins to replay; the outcomes of a part are seen before the next.
+PLAN_LIMIT = 100
 PROBLEM_LIMIT = 500
 # In one tick, full batches are followed by more, at most so often; then stop and lead are checked again.
 ROUND_LIMIT = 50
@@ -166,6 +168,9 @@ class Keeper:
                 break
         duties.perform(
             connection, "settle replays", lambda: connection.perform(keep.settle_replays(REPLAY_LIMIT)), 0
+        )
+        duties.perform(
+            connection, "replay plans", lambda: connection.perform(keep.carry_replay_plans(PLAN_LIMIT)), 0
         )
         duties.perform(
             connection,

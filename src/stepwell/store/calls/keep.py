@@ -72,6 +72,11 @@ def settle_replays(limit: int) -> Call[int]:
     return Call("select stepwell.fn_replays_settle(%s)", (limit,), _first)
 
 
+def carry_replay_plans(limit: int) -> Call[int]:
+    """The number of dead letters that plans began to replay."""
+    return Call("select stepwell.fn_replay_plans_carry(%s)", (limit,), _first)
+
+
 def settle_problems(limit: int) -> Call[int]:
     """The number of problems that were closed because they no longer exist."""
     return Call("select stepwell.fn_problems_settle(%s)", (limit,), _first)

@@ -108,24 +108,6 @@ class Why:
     who: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """A unit without attempts left, and how each attempt failed."""
-
-    job_id: int
-    operation: str | None
-    run_id: int | None
-    step_id: str | None
-    workflow: str | None
-    died_at: datetime
-    failure_class: str
-    error: dict[str, Any]
-    attempt: int
-    resolved_at: datetime | None
-    resolution: str | None
-    failures: list[dict[str, Any]]
-
-
 _STEP_COLUMNS = ", ".join(f"s.{field.name}" for field in fields(RunStep))
 
 
@@ -205,37 +187,6 @@ def why(tenant: int, unit_id: int) -> Call[Why]:
         "select w.code, w.sentence_en, w.sentence_vi, w.who from stepwell.fn_why_not_running(%s, %s) as w",
         (unit_id, tenant),
         lambda rows: Why(*rows[0]),
-    )
-
-
-def dead_letters(
-    tenant: int,
-    *,
-    with_resolved: bool = False,
-    before: tuple[datetime, int] | None = None,
-    limit: int = 50,
-) -> Call[list[DeadLetter]]:
-    """The newest first, each with all its failures; `before` is time and number of the last one seen."""
-    died_at, job_id = before or (None, None)
-    return Call(
-        "select d.unit_id, d.operation, d.run_id, d.step_id, d.workflow, d.died_at, d.failure_class, d.error,"
-        " d.attempt, d.resolved_at, d.resolution, d.failures from stepwell.v_dead_letter as d"
-        " where d.tenant_id = %s and (%s or d.resolved_at is null)"
-        " and (%s::timestamptz is null or (d.died_at, d.unit_id) < (%s::timestamptz, %s))"
-        " order by d.died_at desc, d.unit_id desc limit %s",
-        (tenant, with_resolved, died_at, died_at, job_id, page_size(limit)),
-        _list(DeadLetter),
-    )
-
-
-def dead_letter(tenant: int, job_id: int) -> Call[DeadLetter | None]:
-    """The newest dead letter of a unit."""
-    return Call(
-        "select d.unit_id, d.operation, d.run_id, d.step_id, d.workflow, d.died_at, d.failure_class, d.error,"
-        " d.attempt, d.resolved_at, d.resolution, d.failures from stepwell.v_dead_letter as d"
-        " where d.tenant_id = %s and d.unit_id = %s order by d.died_at desc limit 1",
-        (tenant, job_id),
-        _one(DeadLetter),
     )
 
 

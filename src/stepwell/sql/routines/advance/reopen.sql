@@ -1,10 +1,23 @@
 -- Ended steps are opened again: by a replay that was granted, or by a correction. Steps that were cancelled because of
 -- them wait again. Callers hold the lock of the run or the job. SW004: the registry refuses.
 
--- Carries out granted replay requests: the failed run continues, dead units become ready with their full number of
--- attempts, and what was cancelled because of them waits again. Their history stays. Requests that are not submitted
--- any more are left alone.
+-- Carries out the granted replay requests of an approval that are not carried out yet.
 create or replace function stepwell._replay_apply(p_tenant_id int, p_approval_id bigint, p_actor text) returns jsonb
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return stepwell._replay_carry(p_tenant_id, p_approval_id, array(
+        select r.replay_request_id from stepwell.dlq_replay_request as r
+        where r.tenant_id = p_tenant_id and r.approval_id = p_approval_id and r.proposal_state = 'submitted'), p_actor);
+end
+$$;
+
+-- Carries out these granted replay requests, all of one run or of one job: the failed run continues, dead units become ready
+-- with their full number of attempts, and what was cancelled because of them waits again. Their history stays. Requests that
+-- are not submitted any more are left alone.
+create or replace function stepwell._replay_carry(p_tenant_id int, p_approval_id bigint, p_request_ids bigint[], p_actor text)
+returns jsonb
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -16,7 +29,8 @@ declare
 begin
     with taken as (
         update stepwell.dlq_replay_request as r set proposal_state = 'scheduled', scheduled_at = v_now
-        where r.tenant_id = p_tenant_id and r.approval_id = p_approval_id and r.proposal_state = 'submitted'
+        where r.tenant_id = p_tenant_id and r.approval_id = p_approval_id and r.replay_request_id = any (p_request_ids)
+            and r.proposal_state = 'submitted'
         returning r.unit_id, r.replay_request_id
     )
     select

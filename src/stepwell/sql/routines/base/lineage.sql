@@ -18,13 +18,18 @@ $$;
 
 -- The names behind a unit, as they were written: who started its run or a run above, who wrote the schedule that did, who
 -- published these workflows, who asked for a replay or a correction of them that has not ended, who enqueued the job; for a
--- job that reverses an effect also the names behind that effect. None of them may decide about it.
+-- job that reverses an effect also the names behind that effect; for a plan of replays those behind each of its letters. None of them may decide about it.
 create or replace function stepwell._people_behind(p_tenant_id int, p_unit_id bigint) returns text[]
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     with recursive source as (
-        select p_unit_id as unit_id, 0 as depth
+        (
+            select p_unit_id as unit_id, 0 as depth
+            union all
+            -- A plan of replays is about all its dead letters.
+            select q.unit_id, 0 from stepwell.dlq_replay_request as q where q.tenant_id = p_tenant_id and q.plan_id = p_unit_id
+        )
         union all
         -- A job that reverses an effect goes back to the unit that made it.
         select r.unit_id, s.depth + 1

@@ -33,13 +33,45 @@ begin
     from stepwell.approval_detail as a
     inner join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.approval_id = u.unit_id
     where a.tenant_id = p_tenant_id and a.approval_id = p_approval_id;
-    if v_ended.action = 'replay' and v_ended.state_code = 'approved' then
-        perform stepwell._replay_apply(p_tenant_id, p_approval_id, p_actor);
+    if v_ended.action in ('replay', 'replay_plan') then
+        if exists (select from stepwell.dlq_replay_plan as p where p.tenant_id = p_tenant_id and p.approval_id = p_approval_id) then
+            perform stepwell._replay_plan_decided(p_tenant_id, p_approval_id, v_ended.subject_unit_id, v_ended.state_code, p_actor);
+        elsif v_ended.state_code = 'approved' then
+            perform stepwell._replay_apply(p_tenant_id, p_approval_id, p_actor);
+        end if;
     elsif v_ended.action = 'act' then
         perform stepwell._action_decided(p_tenant_id, p_approval_id);
     elsif v_ended.action = 'proposal' then
         perform stepwell._policy_decided(p_tenant_id, p_approval_id, v_ended.subject_unit_id, v_ended.state_code, p_actor);
     end if;
+end
+$$;
+
+-- The approval of a plan of replays has ended. Granted: the keeper begins its first stage. Otherwise the plan ends with it.
+-- Locks: the caller holds the proposal and the approval; then the row of the plan.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._replay_plan_decided(
+    p_tenant_id int, p_approval_id bigint, p_plan_id bigint, p_state text, p_actor text
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_evidence constant jsonb := jsonb_build_object('approval_id', p_approval_id, 'audit_ref', 'approval:' || p_approval_id);
+begin
+    if p_state <> 'approved' then
+        perform stepwell._units_move(array[p_tenant_id], array[p_plan_id], 'rejected', 'reviewer', 'rpc', 'proposal_decide', p_actor,
+            array[v_evidence], array[jsonb_build_object('reason', 'approval ' || p_state)]);
+        update stepwell.dlq_replay_plan as p set plan_state = 'rejected', ended_at = stepwell.now(), ended_because = 'approval ' || p_state
+        where p.tenant_id = p_tenant_id and p.plan_id = p_plan_id;
+        return;
+    end if;
+    perform stepwell._units_move(array[p_tenant_id], array[p_plan_id], 'approved', 'reviewer', 'rpc', 'proposal_decide', p_actor,
+        array[v_evidence]);
+    perform stepwell._units_move(array[p_tenant_id], array[p_plan_id], 'merged', 'system', 'rpc', 'proposal_merge', 'engine',
+        array[v_evidence]);
+    update stepwell.dlq_replay_plan as p set plan_state = 'running'
+    where p.tenant_id = p_tenant_id and p.plan_id = p_plan_id;
 end
 $$;
 

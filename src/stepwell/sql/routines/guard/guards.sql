@@ -130,8 +130,10 @@ begin
                 or (p_evidence ->> 'prior_audit_id' is not null
                     and stepwell._approval_covers(p_unit, p_evidence, 'reopen')));
         when 'proposal_approved' then
-            v_holds := stepwell._approval_granted(p_unit.tenant_id, (p_evidence ->> 'approval_id')::bigint, 'proposal',
-                p_unit.unit_id);
+            v_holds := stepwell._approval_granted(p_unit.tenant_id, (p_evidence ->> 'approval_id')::bigint, coalesce((
+                select a.action from stepwell.dlq_replay_plan as p
+                inner join stepwell.approval_detail as a on p.tenant_id = a.tenant_id and p.approval_id = a.approval_id
+                where p.tenant_id = p_unit.tenant_id and p.plan_id = p_unit.unit_id), 'proposal'), p_unit.unit_id);
         when 'first_policy' then
             v_holds := not exists (select from stepwell.policy_active as a where a.tenant_id = p_unit.tenant_id);
         when 'reopen_approved' then
@@ -160,11 +162,13 @@ as $$
             select from stepwell.approval_detail as d
             inner join stepwell.work_unit as a on d.tenant_id = a.tenant_id and d.approval_id = a.unit_id
             where d.tenant_id = p_unit.tenant_id and d.approval_id = (p_evidence ->> 'approval_id')::bigint
-                and d.action = p_action and a.scope = 'approval' and a.state_code = 'approved'
-                and case p_action
-                    when 'replay' then stepwell._run_of(d.subject_unit_id) = stepwell._run_of(p_unit.unit_id) and exists (
+                and (d.action = p_action or (p_action = 'replay' and d.action = 'replay_plan')) and a.scope = 'approval'
+                and a.state_code = 'approved' and case p_action
+                    -- The requests say which runs it is about: an approval of a plan is about many.
+                    when 'replay' then exists (
                         select from stepwell.dlq_replay_request as r
                         where r.tenant_id = d.tenant_id and r.approval_id = d.approval_id
+                            and stepwell._run_of(r.unit_id) = stepwell._run_of(p_unit.unit_id)
                             and r.replay_request_id = (p_evidence ->> 'replay_request_id')::bigint
                             and (not p_is_own or p_unit.scope = 'workflow_run' or r.unit_id = p_unit.unit_id))
                     when 'reopen' then exists (

@@ -254,6 +254,8 @@ declare
     v_tenant_ids int[];
     v_ids bigint[];
     v_run_ids bigint[];
+    v_plan_tenant_ids int[];
+    v_plan_run_ids bigint[];
 begin
     select array_agg(x.tenant_id), array_agg(x.approval_id)
     into v_tenant_ids, v_ids
@@ -268,13 +270,20 @@ begin
     if v_ids is null then
         return 0::bigint;
     end if;
+    with gone as (
+        delete from stepwell.dlq_replay_plan as p using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
+        where p.tenant_id = q.tenant_id and p.approval_id = q.approval_id
+        returning p.tenant_id, p.plan_id
+    )
+    select array_agg(g.tenant_id), array_agg(stepwell._run_of(g.plan_id)) into v_plan_tenant_ids, v_plan_run_ids from gone as g;
     delete from stepwell.dlq_replay_request as r using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
     where r.tenant_id = q.tenant_id and r.approval_id = q.approval_id;
     delete from stepwell.approval_vote as v using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
     where v.tenant_id = q.tenant_id and v.approval_id = q.approval_id;
     delete from stepwell.approval_detail as a using unnest(v_tenant_ids, v_ids) as q (tenant_id, approval_id)
     where a.tenant_id = q.tenant_id and a.approval_id = q.approval_id;
-    v_run_ids := array(select stepwell._run_of(i) from unnest(v_ids) with ordinality as x (i, place) order by x.place);
+    v_run_ids := array(select stepwell._run_of(i) from unnest(v_ids) with ordinality as x (i, place) order by x.place) || v_plan_run_ids;
+    v_tenant_ids := v_tenant_ids || v_plan_tenant_ids;
     perform stepwell._units_delete(v_tenant_ids, v_run_ids);
     perform stepwell._removal_tell(v_tenant_ids, v_run_ids, v_cutoff);
     return cardinality(v_ids)::bigint;

@@ -22,7 +22,14 @@ select
                 'classification', f.classification, 'error', f.error) order by f.failed_at, f.lease_no), '[]')
         from stepwell.unit_failure as f
         where f.tenant_id = d.tenant_id and f.unit_id = d.unit_id and f.failed_at <= d.died_at
-    ) as failures
+    ) as failures,
+    stepwell._cause_of(d.error) as cause,
+    u.max_attempts,
+    (
+        select q.proposal_state from stepwell.dlq_replay_request as q
+        where q.tenant_id = d.tenant_id and q.unit_id = d.unit_id and q.requested_at >= d.died_at
+        order by q.replay_request_id desc limit 1
+    ) as replay_state
 from stepwell.job_dead_letter as d
 inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
 left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
@@ -34,3 +41,33 @@ left join lateral (
     where u.scope = 'step' and i.tenant_id = u.tenant_id and i.run_id = stepwell._run_of(u.unit_id) offset 0
 ) as r on true
 left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id;
+
+-- Open dead letters that share operation, class of failure and cause: how many, since when, until when.
+create or replace view stepwell.v_dead_letter_cause with (security_invoker = true) as
+select
+    d.tenant_id,
+    o.operation_name as operation,
+    d.failure_class,
+    stepwell._cause_of(d.error) as cause,
+    count(*) as letter_count,
+    count(distinct stepwell._run_of(d.unit_id)) filter (where u.scope = 'step') as run_count,
+    min(d.died_at) as oldest_at,
+    max(d.died_at) as newest_at
+from stepwell.job_dead_letter as d
+inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
+left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
+where d.resolved_at is null
+group by d.tenant_id, o.operation_name, d.failure_class, stepwell._cause_of(d.error);
+
+-- What a dead unit was given: the payload of a job, the bound inputs of a step. Null for who may not read payloads.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: SW007 for another tenant.
+create or replace function stepwell.fn_dead_letter_payload(p_tenant_id int, p_unit_id bigint) returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select case when stepwell._unit_no(p_unit_id) = 0
+        then (select y.payload from stepwell.v_job_payload as y where y.tenant_id = p_tenant_id and y.job_id = p_unit_id)
+        else stepwell.fn_step_inputs_read(p_tenant_id, p_unit_id) -> 'bound' end
+$$;
