@@ -52,6 +52,7 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
         "job_id": str(job_id),
         "receipt_id": str(unit_id),
         "problem_id": "1",
+        "plan_id": str(job_id),
         "name": "w",
         "version_no": "1",
         "code": "guide",

@@ -71,17 +71,19 @@ def test_a_schedule_that_cannot_fire_is_set_aside_until_its_retry_time(
     engine.db.execute("update workflow_schedule set cron = 'nonsense' where schedule_name = 'broken'")
     keeper = Keeper(as_process(dsn, "keeper"))
     assert keeper.run_once().started_count == 1
-    assert engine.db.execute("select duty, subject, seen_count from governance_problem").fetchall() == [
-        ("schedule", "broken", 1)
-    ]
+    assert engine.db.execute(
+        "select duty, subject, seen_count from governance_problem where category_code = 'set_aside'"
+    ).fetchall() == [("schedule", "broken", 1)]
     keeper.run_once()
-    assert engine.one("select seen_count from governance_problem") == 1
+    assert engine.one("select seen_count from governance_problem where category_code = 'set_aside'") == 1
     engine.db.execute("update workflow_schedule set cron = '0 * * * *' where schedule_name = 'broken'")
     clock.advance(seconds=31)
     assert keeper.run_once().started_count == 1
     clock.advance(seconds=2)
     keeper.run_once()
-    assert engine.one("select closed_at is not null from governance_problem")
+    assert engine.one(
+        "select closed_at is not null from governance_problem where category_code = 'set_aside'"
+    )
 
 
 def test_a_tenant_whose_log_cannot_be_sealed_stops_no_other_tenant(dsn: str, engine: Engine, clock: Clock):
@@ -102,14 +104,18 @@ def test_a_tenant_whose_log_cannot_be_sealed_stops_no_other_tenant(dsn: str, eng
     keeper = Keeper(as_process(dsn, "keeper"))
     await_sealable(engine.db)
     assert keeper.run_once().sealed_count == 1
-    assert engine.db.execute("select tenant_id, duty from governance_problem").fetchall() == [(1, "seal")]
+    assert engine.db.execute(
+        "select tenant_id, duty from governance_problem where category_code = 'set_aside'"
+    ).fetchall() == [(1, "seal")]
     engine.db.execute("drop trigger refuse on audit_block")
     clock.advance(minutes=10)
     await_sealable(engine.db)
     assert keeper.run_once().sealed_count >= 1
     clock.advance(seconds=2)
     keeper.run_once()
-    assert engine.one("select closed_at is not null from governance_problem")
+    assert engine.one(
+        "select closed_at is not null from governance_problem where category_code = 'set_aside'"
+    )
 
 
 def by_keeper(dsn: str, engine: Engine) -> None:

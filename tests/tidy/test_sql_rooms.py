@@ -110,6 +110,7 @@ MAY_CALL: dict[str, set[str]] = {
         "label",
         "log",
         "people",
+        "problem",
         "publish",
         "rollup",
         "seal",

@@ -26,6 +26,7 @@ ROUTE = re.compile(r'path: "([^"]+)"')
 # Route → what is opened there, and what is visible when it is ready. Several pages have several views.
 PAGES: dict[str, list[tuple[str, str]]] = {
     "/governance/problems": [("/governance/problems", "main .card, main .empty")],
+    "/governance/timeline": [("/governance/timeline?run={run}", "main .card")],
     "/inbox": [("/inbox", "main .card")],
     "/runs": [("/runs", ".field .line"), ("/runs?state=cancelled", ".empty")],
     "/runs/:id(\\\\d{1,15})": [
@@ -38,6 +39,7 @@ PAGES: dict[str, list[tuple[str, str]]] = {
     "/workflows/:id": [("/workflows/order.flow?compare=1", "[data-change]")],
     "/approvals": [("/approvals", "tbody tr")],
     "/approvals/:id(\\\\d+)": [("/approvals/{approval}", "main form")],
+    "/governance/dead-letters": [("/governance/dead-letters", "aside .cause, aside .empty")],
     "/evidence": [("/evidence", "main input")],
     "/sign-in": [("/sign-in", "form")],
     "/": [("/", "main .card")],

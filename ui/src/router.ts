@@ -38,8 +38,14 @@ export const routes: RouteRecordRaw[] = [
   {
     path: "/governance/problems",
     name: "problems",
-    component: () => import("./pages/work/ProblemsPage.vue"),
+    component: () => import("./pages/governance/GovernanceProblemView.vue"),
     meta: { titleKey: "problems.title", icon: "problems", count: "problems", whole: true },
+  },
+  {
+    path: "/governance/timeline",
+    name: "timeline",
+    component: () => import("./pages/governance/TimelinePage.vue"),
+    meta: { titleKey: "governance.timeline", section: "/governance/problems", whole: true },
   },
   {
     path: "/inbox",
@@ -82,6 +88,12 @@ export const routes: RouteRecordRaw[] = [
     name: "approval",
     component: ApprovalPage,
     meta: { titleKey: "approvals.one", section: "/approvals", isUnit: true },
+  },
+  {
+    path: "/governance/dead-letters",
+    name: "dead-letters",
+    component: () => import("./pages/governance/DeadLettersPage.vue"),
+    meta: { titleKey: "letters.title", icon: "dead", group: "operations", whole: true },
   },
   {
     path: "/evidence",

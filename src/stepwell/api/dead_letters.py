@@ -41,6 +41,7 @@ class DeadLetterView(Shown):
     resolved_at: datetime | None
     resolution: str | None
     replay_state: str | None = Field(description="of the newest request to replay it")
+    is_asked: bool = Field(description="a request to replay it waits for its approval")
     failures: list[dict[str, Any]]
 
 
@@ -128,6 +129,7 @@ class ProposedPlan(BaseModel):
     letters: int
     quorum: int
     state: str
+    is_waiting: bool = Field(description="for its approval")
 
 
 class StageProgress(BaseModel):
@@ -157,6 +159,8 @@ class ReplayPlanView(Shown):
     stage_at: datetime | None
     ended_at: datetime | None
     ended_because: str | None
+    is_waiting: bool = Field(description="for its approval")
+    is_running: bool
 
 
 class ReplayRequestView(Shown):

@@ -44,6 +44,11 @@ class GovernanceProblemView(Shown):
     remedy_vi: str
 
 
+class TrendHour(BaseModel):
+    at: datetime
+    open: int
+
+
 class GovernanceCount(Shown):
     """A category of what is wrong."""
 
@@ -55,12 +60,20 @@ class GovernanceCount(Shown):
     label_vi: str
     remedy_en: str
     remedy_vi: str
+    opened_count: int = Field(description="in the last 24 hours")
+    closed_count: int = Field(description="in the last 24 hours, each by an event")
+    hours: list[TrendHour] = Field(description="the hours of the last day that changed the count")
+    closed_at: datetime | None = Field(description="when the last one was closed")
+    closed_by: str | None
+    closed_event_id: Id | None
+    newest_reason: str | None
+    newest_title: str | None
 
 
 class GovernanceSubject(Shown):
     """Something that is wrong now. Its events: /events with its trace, unit or run."""
 
-    subject_key: str = Field(description="one for each subject of a category")
+    subject_key: str = Field(description="the number of the problem")
     subject: str = Field(description="a step, a worker, a type of events, a reader, a content")
     since_at: datetime
     run_id: Id | None

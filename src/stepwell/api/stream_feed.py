@@ -47,7 +47,15 @@ STREAMS_PER_CALLER = 64
 
 ONE_SNAPSHOT: Final = "begin isolation level repeatable read read only"
 
-PROBLEM_TYPES: Final = ("problem.opened", "problem.resolved")
+PROBLEM_TYPES: Final = (
+    "problem.opened",
+    "problem.resolved",
+    "dlq_replay.proposed",
+    "dlq_replay.completed",
+    "dlq_replay.stage_started",
+    "dlq_replay.plan_stopped",
+    "dlq_replay.plan_completed",
+)
 APPROVAL_TYPES: Final = (
     "approval.requested", "approval.vote_recorded", "approval.approved", "approval.rejected",
     "approval.expired", "approval.cancelled",

@@ -217,12 +217,15 @@ class Keeper:
             self._partitions_at = None if made is None else now + HOUSEKEEPING_PERIOD
 
     def _look(self, connection: KeeperConnection, now: datetime) -> None:
-        """Close problems that no longer exist, and search a part of the units for lost leases."""
+        """Open and close problems, and search a part of the units for lost leases."""
         if self._look_at is not None and self._look_at - LOOK_PERIOD <= now < self._look_at:
             return
         self._look_at = now + LOOK_PERIOD
         self._duties.perform(
             connection, "settle problems", lambda: connection.perform(keep.settle_problems(PROBLEM_LIMIT)), 0
+        )
+        self._duties.perform(
+            connection, "watch problems", lambda: connection.perform(keep.watch_problems(PROBLEM_LIMIT)), 0
         )
         self._search_page = self._duties.perform(
             connection,

@@ -416,6 +416,28 @@ create table stepwell.development_mode (
 );
 alter table stepwell.development_mode enable row level security;
 
+-- table: stepwell.dlq_replay_plan
+create table stepwell.dlq_replay_plan (
+    tenant_id integer not null,
+    plan_id bigint not null,
+    approval_id bigint not null,
+    plan_state text not null,
+    letter_filter jsonb not null,
+    letter_count integer not null,
+    stages integer[] not null,
+    stage_no smallint default 0 not null,
+    reach jsonb not null,
+    requested_by text not null,
+    reason text,
+    requested_at timestamp with time zone not null,
+    stage_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    ended_because text
+);
+alter table stepwell.dlq_replay_plan enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.dlq_replay_request
 create table stepwell.dlq_replay_request (
     tenant_id integer not null,
@@ -429,7 +451,9 @@ create table stepwell.dlq_replay_request (
     requested_at timestamp with time zone not null,
     scheduled_at timestamp with time zone,
     outcome_at timestamp with time zone,
-    outcome_jsonb jsonb
+    outcome_jsonb jsonb,
+    plan_id bigint,
+    stage_no smallint
 );
 alter table stepwell.dlq_replay_request enable row level security;
 -- granted to stepwell_api: select
@@ -613,6 +637,16 @@ create table stepwell.governance_category (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.governance_count
+create table stepwell.governance_count (
+    tenant_id integer not null,
+    category_code text not null,
+    open_count integer not null
+);
+alter table stepwell.governance_count enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.governance_problem
 create table stepwell.governance_problem (
     tenant_id integer not null,
@@ -630,9 +664,32 @@ create table stepwell.governance_problem (
     opened_event_id bigint not null,
     closed_at timestamp with time zone,
     closed_event_id bigint,
-    closed_by text
+    closed_by text,
+    title text
 );
 alter table stepwell.governance_problem enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.governance_trend
+create table stepwell.governance_trend (
+    tenant_id integer not null,
+    category_code text not null,
+    hour_at timestamp with time zone not null,
+    opened_count integer default 0 not null,
+    closed_count integer default 0 not null,
+    open_count integer not null
+);
+alter table stepwell.governance_trend enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.governance_watch
+create table stepwell.governance_watch (
+    watch_name text not null,
+    seen_at timestamp with time zone,
+    place bigint default 0 not null
+);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -1955,6 +2012,21 @@ alter table stepwell.development_mode add constraint development_person_exists F
 -- constraint: stepwell.development_mode.who_left_the_mode_is_named
 alter table stepwell.development_mode add constraint who_left_the_mode_is_named CHECK (((left_at IS NULL) = (left_by IS NULL)));
 
+-- constraint: stepwell.dlq_replay_plan.an_ended_plan_has_its_time
+alter table stepwell.dlq_replay_plan add constraint an_ended_plan_has_its_time CHECK (((plan_state = ANY (ARRAY['stopped'::text, 'completed'::text, 'rejected'::text])) = (ended_at IS NOT NULL)));
+
+-- constraint: stepwell.dlq_replay_plan.dlq_replay_plan_pkey
+alter table stepwell.dlq_replay_plan add constraint dlq_replay_plan_pkey PRIMARY KEY (tenant_id, plan_id);
+
+-- constraint: stepwell.dlq_replay_plan.plan_approval_exists
+alter table stepwell.dlq_replay_plan add constraint plan_approval_exists FOREIGN KEY (tenant_id, approval_id) REFERENCES stepwell.approval_detail(tenant_id, approval_id);
+
+-- constraint: stepwell.dlq_replay_plan.plan_state_is_known
+alter table stepwell.dlq_replay_plan add constraint plan_state_is_known CHECK ((plan_state = ANY (ARRAY['submitted'::text, 'running'::text, 'stopped'::text, 'completed'::text, 'rejected'::text])));
+
+-- constraint: stepwell.dlq_replay_plan.stages_are_few
+alter table stepwell.dlq_replay_plan add constraint stages_are_few CHECK (((cardinality(stages) >= 0) AND (cardinality(stages) <= 5)));
+
 -- constraint: stepwell.dlq_replay_request.dlq_replay_request_pkey
 alter table stepwell.dlq_replay_request add constraint dlq_replay_request_pkey PRIMARY KEY (tenant_id, replay_request_id);
 
@@ -2042,6 +2114,12 @@ alter table stepwell.governance_category add constraint governance_category_pkey
 -- constraint: stepwell.governance_category.severity_is_a_colour
 alter table stepwell.governance_category add constraint severity_is_a_colour CHECK ((severity = ANY (ARRAY['yellow'::text, 'red'::text])));
 
+-- constraint: stepwell.governance_count.governance_count_pkey
+alter table stepwell.governance_count add constraint governance_count_pkey PRIMARY KEY (tenant_id, category_code);
+
+-- constraint: stepwell.governance_count.nothing_is_counted_below_zero
+alter table stepwell.governance_count add constraint nothing_is_counted_below_zero CHECK ((open_count >= 0));
+
 -- constraint: stepwell.governance_problem.category_exists
 alter table stepwell.governance_problem add constraint category_exists FOREIGN KEY (category_code) REFERENCES stepwell.governance_category(category_code);
 
@@ -2050,6 +2128,12 @@ alter table stepwell.governance_problem add constraint governance_problem_pkey P
 
 -- constraint: stepwell.governance_problem.it_is_closed_by_an_event
 alter table stepwell.governance_problem add constraint it_is_closed_by_an_event CHECK ((((closed_at IS NULL) = (closed_event_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL))));
+
+-- constraint: stepwell.governance_trend.governance_trend_pkey
+alter table stepwell.governance_trend add constraint governance_trend_pkey PRIMARY KEY (tenant_id, category_code, hour_at);
+
+-- constraint: stepwell.governance_watch.governance_watch_pkey
+alter table stepwell.governance_watch add constraint governance_watch_pkey PRIMARY KEY (watch_name);
 
 -- constraint: stepwell.graph_layout.graph_is_drawn_once
 alter table stepwell.graph_layout add constraint graph_is_drawn_once UNIQUE (tenant_id, graph_hash, lanes_by, layout_version);
@@ -2768,8 +2852,23 @@ CREATE UNIQUE INDEX no_name_looks_like_another ON stepwell.principal USING btree
 -- index: stepwell.one_active_version_per_scope
 CREATE UNIQUE INDEX one_active_version_per_scope ON stepwell.state_machine_def USING btree (scope) WHERE active;
 
+-- index: stepwell.plans_by_approval
+CREATE INDEX plans_by_approval ON stepwell.dlq_replay_plan USING btree (tenant_id, approval_id);
+
+-- index: stepwell.plans_running
+CREATE INDEX plans_running ON stepwell.dlq_replay_plan USING btree (tenant_id, plan_id) WHERE (plan_state = 'running'::text);
+
 -- index: stepwell.principals_by_role
 CREATE INDEX principals_by_role ON stepwell.principal_role USING btree (tenant_id, role_name, principal_id);
+
+-- index: stepwell.problems_by_subject
+CREATE INDEX problems_by_subject ON stepwell.governance_problem USING btree (tenant_id, category_code, subject, opened_at);
+
+-- index: stepwell.problems_closed
+CREATE INDEX problems_closed ON stepwell.governance_problem USING btree (tenant_id, category_code, closed_at) WHERE (closed_at IS NOT NULL);
+
+-- index: stepwell.problems_open_by_time
+CREATE INDEX problems_open_by_time ON stepwell.governance_problem USING btree (tenant_id, category_code, opened_at, problem_id) WHERE (closed_at IS NULL);
 
 -- index: stepwell.problems_open_once
 CREATE UNIQUE INDEX problems_open_once ON stepwell.governance_problem USING btree (tenant_id, category_code, duty, subject) WHERE (closed_at IS NULL);
@@ -2794,6 +2893,9 @@ CREATE INDEX relations_by_successor ON stepwell.workflow_step_relations USING bt
 
 -- index: stepwell.replays_by_approval
 CREATE INDEX replays_by_approval ON stepwell.dlq_replay_request USING btree (tenant_id, approval_id);
+
+-- index: stepwell.replays_by_plan
+CREATE INDEX replays_by_plan ON stepwell.dlq_replay_request USING btree (tenant_id, plan_id, stage_no, replay_request_id) WHERE (plan_id IS NOT NULL);
 
 -- index: stepwell.replays_by_unit
 CREATE INDEX replays_by_unit ON stepwell.dlq_replay_request USING btree (tenant_id, unit_id);
@@ -2903,6 +3005,9 @@ CREATE TRIGGER event_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON s
 -- trigger: stepwell.event_log.event_log_rows_are_final
 CREATE TRIGGER event_log_rows_are_final BEFORE DELETE OR UPDATE ON stepwell.event_log FOR EACH ROW EXECUTE FUNCTION stepwell._event_log_refuse();
 
+-- trigger: stepwell.governance_problem.problems_are_counted
+CREATE TRIGGER problems_are_counted AFTER INSERT OR DELETE OR UPDATE ON stepwell.governance_problem FOR EACH ROW EXECUTE FUNCTION stepwell._problem_count();
+
 -- trigger: stepwell.governance_problem.problems_change_by_events
 CREATE TRIGGER problems_change_by_events BEFORE INSERT OR DELETE OR UPDATE ON stepwell.governance_problem FOR EACH ROW EXECUTE FUNCTION stepwell._problem_check();
 
@@ -2993,6 +3098,9 @@ create policy tenant_is_bound on stepwell.demo as permissive for all to public u
 -- policy: stepwell.development_mode.tenant_is_bound
 create policy tenant_is_bound on stepwell.development_mode as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.dlq_replay_plan.tenant_is_bound
+create policy tenant_is_bound on stepwell.dlq_replay_plan as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
 -- policy: stepwell.dlq_replay_request.tenant_is_bound
 create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
@@ -3026,8 +3134,14 @@ create policy payload_is_allowed on stepwell.evidence_file as restrictive for al
 -- policy: stepwell.evidence_file.tenant_is_bound
 create policy tenant_is_bound on stepwell.evidence_file as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.governance_count.tenant_is_bound
+create policy tenant_is_bound on stepwell.governance_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
 -- policy: stepwell.governance_problem.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.governance_trend.tenant_is_bound
+create policy tenant_is_bound on stepwell.governance_trend as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.graph_layout.tenant_is_bound
 create policy tenant_is_bound on stepwell.graph_layout as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3747,7 +3861,25 @@ create view stepwell.v_dead_letter (
     attempt smallint,
     resolved_at timestamp with time zone,
     resolution text,
-    failures jsonb
+    failures jsonb,
+    cause text,
+    max_attempts smallint,
+    replay_state text,
+    is_asked boolean
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_dead_letter_cause
+create view stepwell.v_dead_letter_cause (
+    tenant_id integer,
+    operation text,
+    failure_class text,
+    cause text,
+    letter_count bigint,
+    run_count bigint,
+    oldest_at timestamp with time zone,
+    newest_at timestamp with time zone
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3984,6 +4116,52 @@ create view stepwell.v_receipt_payload (
     prior jsonb,
     reversal jsonb
 ) with (security_barrier=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_replay_plan
+create view stepwell.v_replay_plan (
+    tenant_id integer,
+    plan_id bigint,
+    approval_id bigint,
+    plan_state text,
+    letter_filter jsonb,
+    letter_count integer,
+    stages integer[],
+    stage_no smallint,
+    reach jsonb,
+    requested_by text,
+    reason text,
+    requested_at timestamp with time zone,
+    stage_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    ended_because text,
+    approval_state text,
+    progress jsonb,
+    is_waiting boolean,
+    is_running boolean
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_replay_request
+create view stepwell.v_replay_request (
+    tenant_id integer,
+    replay_request_id bigint,
+    unit_id bigint,
+    run_id bigint,
+    approval_id bigint,
+    plan_id bigint,
+    stage_no smallint,
+    proposal_state text,
+    idempotency_key text,
+    requested_by text,
+    reason text,
+    requested_at timestamp with time zone,
+    scheduled_at timestamp with time zone,
+    outcome_at timestamp with time zone,
+    outcome_jsonb jsonb
+) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -4298,7 +4476,15 @@ create view stepwell.vw_governance_counts (
     label_en text,
     label_vi text,
     remedy_en text,
-    remedy_vi text
+    remedy_vi text,
+    opened_count bigint,
+    closed_count bigint,
+    hours jsonb,
+    closed_at timestamp with time zone,
+    closed_by text,
+    closed_event_id bigint,
+    newest_reason text,
+    newest_title text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4346,8 +4532,38 @@ create view stepwell.vw_governance_event_lag (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.vw_governance_failed_cuts
+create view stepwell.vw_governance_failed_cuts (
+    tenant_id integer,
+    category_code text,
+    subject_key text,
+    subject text,
+    since_at timestamp with time zone,
+    run_id bigint,
+    unit_id bigint,
+    trace_id text,
+    reason text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.vw_governance_integrity_warnings
 create view stepwell.vw_governance_integrity_warnings (
+    tenant_id integer,
+    category_code text,
+    subject_key text,
+    subject text,
+    since_at timestamp with time zone,
+    run_id bigint,
+    unit_id bigint,
+    trace_id text,
+    reason text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.vw_governance_orphans
+create view stepwell.vw_governance_orphans (
     tenant_id integer,
     category_code text,
     subject_key text,
@@ -4410,21 +4626,6 @@ create view stepwell.vw_governance_schema_violations (
 
 -- view: stepwell.vw_governance_silent_workers
 create view stepwell.vw_governance_silent_workers (
-    tenant_id integer,
-    category_code text,
-    subject_key text,
-    subject text,
-    since_at timestamp with time zone,
-    run_id bigint,
-    unit_id bigint,
-    trace_id text,
-    reason text
-) with (security_invoker=true);
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
--- view: stepwell.vw_governance_subjects
-create view stepwell.vw_governance_subjects (
     tenant_id integer,
     category_code text,
     subject_key text,
@@ -4809,6 +5010,11 @@ create function stepwell._catches(p_step_kind text, p_config jsonb, p_step_no in
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._cause_of(p_error jsonb)
+create function stepwell._cause_of(p_error jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._chain_growth(p_chains text, p_size double precision)
 create function stepwell._chain_growth(p_chains text, p_size double precision) returns double precision language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5068,6 +5274,11 @@ create function stepwell._event_reject_keep(p_tenant_id integer, p_event_type te
 
 -- function: stepwell._event_rejected(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
 create function stepwell._event_rejected(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._event_resolves(p_problem stepwell.governance_problem)
+create function stepwell._event_resolves(p_problem stepwell.governance_problem) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5492,6 +5703,16 @@ create function stepwell._leases_end(p_tenant_ids integer[], p_unit_ids bigint[]
 -- function: stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._letters_chosen(p_tenant_id integer, p_filter jsonb, p_limit integer)
+create function stepwell._letters_chosen(p_tenant_id integer, p_filter jsonb, p_limit integer) returns TABLE(unit_id bigint, operation_id integer, run_id bigint, failure_class text, cause text, died_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._letters_filter_check(p_filter jsonb)
+create function stepwell._letters_filter_check(p_filter jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._lifecycle_note(p_tenant_id integer, p_code text, p_what text, p_severity text, p_detail text, p_cut_request_id bigint, p_actor text, p_axis_inconsistency boolean)
 create function stepwell._lifecycle_note(p_tenant_id integer, p_code text, p_what text, p_severity text, p_detail text, p_cut_request_id bigint, p_actor text, p_axis_inconsistency boolean) returns void language sql set search_path=stepwell, pg_temp;
 
@@ -5794,6 +6015,23 @@ create function stepwell._pic_resolves(p_unit stepwell.work_unit) returns boolea
 -- function: stepwell._place_next(p_executor_class_id integer, p_place stepwell.queue_place)
 create function stepwell._place_next(p_executor_class_id integer, p_place stepwell.queue_place) returns stepwell.queue_place language plpgsql;
 
+-- function: stepwell._plan_part_carry(p_plan stepwell.dlq_replay_plan, p_limit integer)
+create function stepwell._plan_part_carry(p_plan stepwell.dlq_replay_plan, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._plan_problem(p_tenant_id integer, p_plan_id bigint)
+create function stepwell._plan_problem(p_tenant_id integer, p_plan_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._plan_requests_add(p_tenant_id integer, p_plan_id bigint, p_approval_id bigint, p_unit_ids bigint[], p_stages integer[], p_actor text, p_reason text)
+create function stepwell._plan_requests_add(p_tenant_id integer, p_plan_id bigint, p_approval_id bigint, p_unit_ids bigint[], p_stages integer[], p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._plan_stage_begin(p_plan stepwell.dlq_replay_plan)
+create function stepwell._plan_stage_begin(p_plan stepwell.dlq_replay_plan) returns boolean language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._plan_stop(p_tenant_id integer, p_plan_id bigint, p_actor text, p_reason text)
+create function stepwell._plan_stop(p_tenant_id integer, p_plan_id bigint, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._plans_apply()
 create function stepwell._plans_apply() returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -5877,6 +6115,12 @@ create function stepwell._problem_check() returns trigger language plpgsql set s
 
 -- function: stepwell._problem_close(p_tenant_id integer, p_problem_id bigint, p_actor text, p_reason text)
 create function stepwell._problem_close(p_tenant_id integer, p_problem_id bigint, p_actor text, p_reason text) returns boolean language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._problem_count()
+create function stepwell._problem_count() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._problem_found(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text)
+create function stepwell._problem_found(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._problem_open(p_tenant_id integer, p_category text, p_duty text, p_subject text, p_unit_id bigint, p_error_code text, p_reason text)
 create function stepwell._problem_open(p_tenant_id integer, p_category text, p_duty text, p_subject text, p_unit_id bigint, p_error_code text, p_reason text) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
@@ -6029,8 +6273,29 @@ create function stepwell._removal_tell(p_tenant_ids integer[], p_run_ids bigint[
 -- function: stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint, p_actor text)
 create function stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint, p_actor text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._replay_carry(p_tenant_id integer, p_approval_id bigint, p_request_ids bigint[], p_actor text)
+create function stepwell._replay_carry(p_tenant_id integer, p_approval_id bigint, p_request_ids bigint[], p_actor text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._replay_check(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._replay_check(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._replay_effects(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._replay_effects(p_tenant_id integer, p_unit_ids bigint[]) returns TABLE(unit_id bigint, step text, connector text, operation text, target text, writes boolean, reversible boolean, answer text, receipt_id bigint, reason text, rule text, is_expected boolean) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._replay_plan_decided(p_tenant_id integer, p_approval_id bigint, p_plan_id bigint, p_state text, p_actor text)
+create function stepwell._replay_plan_decided(p_tenant_id integer, p_approval_id bigint, p_plan_id bigint, p_state text, p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._replay_quorum(p_letter_count integer, p_irreversible_count bigint)
+create function stepwell._replay_quorum(p_letter_count integer, p_irreversible_count bigint) returns integer language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._replay_rehearsed(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._replay_rehearsed(p_tenant_id integer, p_unit_ids bigint[]) returns json language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6150,6 +6415,11 @@ create function stepwell._run_dead_steps(p_tenant_id integer, p_run_id bigint) r
 
 -- function: stepwell._run_has_ended(p_state_code text)
 create function stepwell._run_has_ended(p_state_code text) returns boolean language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._run_is_orphan(p_tenant_id integer, p_run_id bigint)
+create function stepwell._run_is_orphan(p_tenant_id integer, p_run_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6867,6 +7137,22 @@ create function stepwell._walked_count() returns bigint language sql;
 -- function: stepwell._walked_far(p_walked_count bigint)
 create function stepwell._walked_far(p_walked_count bigint) returns boolean language sql;
 
+-- function: stepwell._watch_close(p_limit integer)
+create function stepwell._watch_close(p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._watch_found()
+create function stepwell._watch_found() returns TABLE(tenant_id integer, category_code text, subject text, title text, unit_id bigint, since_at timestamp with time zone, reason text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._watch_orphans()
+create function stepwell._watch_orphans() returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._watch_since(p_name text)
+create function stepwell._watch_since(p_name text) returns timestamp with time zone language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._why(p_unit stepwell.work_unit)
 create function stepwell._why(p_unit stepwell.work_unit) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6889,6 +7175,11 @@ create function stepwell._why_not_started(p_unit stepwell.work_unit, p_name text
 
 -- function: stepwell._why_waiting(p_unit stepwell.work_unit, p_name text)
 create function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._worker_recovered(p_subject text, p_opened_at timestamp with time zone)
+create function stepwell._worker_recovered(p_subject text, p_opened_at timestamp with time zone) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7038,6 +7329,11 @@ create function stepwell.fn_content_labels(p_tenant_id integer, p_codes text[]) 
 -- function: stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text)
 create function stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text) returns TABLE(iu_id bigint, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+
+-- function: stepwell.fn_dead_letter_payload(p_tenant_id integer, p_unit_id bigint)
+create function stepwell.fn_dead_letter_payload(p_tenant_id integer, p_unit_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_demo_begin(p_tenant_id integer)
 create function stepwell.fn_demo_begin(p_tenant_id integer) returns boolean language plpgsql set search_path=stepwell, pg_temp;
@@ -7368,6 +7664,10 @@ create function stepwell.fn_problem_close(p_tenant_id integer, p_problem_id bigi
 create function stepwell.fn_problems_settle(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
+-- function: stepwell.fn_problems_watch(p_limit integer)
+create function stepwell.fn_problems_watch(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
 -- function: stepwell.fn_progress_save(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[])
 create function stepwell.fn_progress_save(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_dones double precision[], p_totals double precision[], p_notes text[]) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -7411,6 +7711,22 @@ create function stepwell.fn_rehearsal_flight(p_executors text[], p_operations te
 create function stepwell.fn_rehearsal_standing(p_tenant_id integer) returns TABLE(run_id bigint, name text, state_code text, why text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_replay_plans_carry(p_limit integer)
+create function stepwell.fn_replay_plans_carry(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_replay_propose(p_tenant_id integer, p_filter jsonb, p_actor text, p_reason text, p_stages integer[])
+create function stepwell.fn_replay_propose(p_tenant_id integer, p_filter jsonb, p_actor text, p_reason text, p_stages integer[]) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_replay_rehearse(p_tenant_id integer, p_filter jsonb)
+create function stepwell.fn_replay_rehearse(p_tenant_id integer, p_filter jsonb) returns json language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_replay_stop(p_tenant_id integer, p_plan_id bigint, p_actor text, p_reason text)
+create function stepwell.fn_replay_stop(p_tenant_id integer, p_plan_id bigint, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_replays_settle(p_limit integer)
 create function stepwell.fn_replays_settle(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;

@@ -40,9 +40,13 @@ _LOG = "of values the log has size and salted hash; the rows of event.emitted ar
 _PLAN = "part of a published workflow"
 _PROGRESS = "how far a handler is, in numbers and a few words"
 
+_FILTER = "which dead letters a plan is about: names and causes"
+_REACH = "counts and names of effects, without their fields"
+
 # Relation → columns that everybody with `read` sees, and why.
 OPEN: dict[str, dict[str, str]] = {
     "cut_request_detail": {"spec": "content, which everybody with `read` sees"},
+    "dlq_replay_plan": {"letter_filter": _FILTER, "reach": _REACH},
     "dlq_replay_request": {"outcome_jsonb": "how the replay ended"},
     "dot_config": {"config_value": "settings"},
     "event_log": {"payload": _LOG},
@@ -76,4 +80,6 @@ OPEN: dict[str, dict[str, str]] = {
     "workflow_run": {"rollup_basis_jsonb": "the colours of steps", "labels": "what people call a run by"},
     "workflow_step_def": {"config": _PLAN, "inputs": _PLAN},
     "workflow_version": {"graph": _PLAN, "input_schema": _PLAN},
+    "v_replay_plan": {"letter_filter": _FILTER, "progress": "counts of a plan", "reach": _REACH},
+    "v_replay_request": {"outcome_jsonb": "how the replay ended"},
 }

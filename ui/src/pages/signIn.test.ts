@@ -18,13 +18,13 @@ describe("the link in an address", () => {
 describe("the page after signing in", () => {
   it.each([
     ["/approvals/7?state=all", "/approvals/7?state=all"],
-    ["//elsewhere.example", "/runs"],
-    ["/\\elsewhere.example", "/runs"],
-    ["https://elsewhere.example", "/runs"],
-    ["/sign-in", "/runs"],
-    ["/", "/runs"],
-    [undefined, "/runs"],
-    [["/a", "/b"], "/runs"],
+    ["//elsewhere.example", "/governance/problems"],
+    ["/\\elsewhere.example", "/governance/problems"],
+    ["https://elsewhere.example", "/governance/problems"],
+    ["/sign-in", "/governance/problems"],
+    ["/", "/governance/problems"],
+    [undefined, "/governance/problems"],
+    [["/a", "/b"], "/governance/problems"],
   ])("%s", (asked, found) => {
     expect(destination(asked)).toBe(found);
   });

@@ -14,7 +14,7 @@ export function linkIn(hash: string): Link | null {
 }
 
 /** Where the work is: whoever asked for no page sees it first. */
-const firstPage = "/runs";
+const firstPage = "/governance/problems";
 
 /** The page to show after signing in: a path of this server, never an address elsewhere. */
 export function destination(asked: unknown): string {

@@ -21,7 +21,7 @@ create table stepwell.dlq_replay_plan (
     constraint plan_approval_exists foreign key (tenant_id, approval_id) references stepwell.approval_detail,
     constraint plan_state_is_known check (plan_state in ('submitted', 'running', 'stopped', 'completed', 'rejected')),
     constraint stages_are_few check (cardinality(stages) between 0 and 5),
-    constraint an_ended_plan_says_why check ((plan_state in ('stopped', 'completed', 'rejected')) = (ended_at is not null))
+    constraint an_ended_plan_has_its_time check ((plan_state in ('stopped', 'completed', 'rejected')) = (ended_at is not null))
 );
 comment on table stepwell.dlq_replay_plan is 'Replays of many dead letters: stages has the sizes of the first stages, the rest is the last one.';
 comment on column stepwell.dlq_replay_plan.plan_id is 'The number of its proposal.';

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from psycopg.types.json import Jsonb
-
+from stepwell import json_text
 from stepwell.store.connection.call import Call, nothing, page_size
 
 
@@ -32,6 +31,8 @@ class DeadLetter:
     max_attempts: int
     # Of the newest request to replay it: submitted, scheduled, completed, failed or rejected.
     replay_state: str | None
+    # A request to replay it waits for its approval.
+    is_asked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,9 @@ class ReplayPlan:
     stage_at: datetime | None
     ended_at: datetime | None
     ended_because: str | None
+    # It waits for its approval; it is under way.
+    is_waiting: bool
+    is_running: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,9 @@ def causes(tenant: int, limit: int = 100) -> Call[list[Cause]]:
 
 def rehearse(tenant: int, chosen: Mapping[str, Any]) -> Call[dict[str, Any]]:
     return Call(
-        "select stepwell.fn_replay_rehearse(%s, %s)", (tenant, Jsonb(dict(chosen))), lambda rows: rows[0][0]
+        "select stepwell.fn_replay_rehearse(%s, %s::jsonb)",
+        (tenant, json_text.encode(dict(chosen), "filter")),
+        lambda rows: rows[0][0],
     )
 
 
@@ -150,8 +156,8 @@ def propose(
     tenant: int, chosen: Mapping[str, Any], actor: str, reason: str, stages: Sequence[int] | None = None
 ) -> Call[dict[str, Any]]:
     return Call(
-        "select stepwell.fn_replay_propose(%s, %s, %s, %s, %s::int[])",
-        (tenant, Jsonb(dict(chosen)), actor, reason, None if stages is None else list(stages)),
+        "select stepwell.fn_replay_propose(%s, %s::jsonb, %s, %s, %s::int[])",
+        (tenant, json_text.encode(dict(chosen), "filter"), actor, reason, stages and list(stages)),
         lambda rows: rows[0][0],
     )
 

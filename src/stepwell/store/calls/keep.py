@@ -82,6 +82,11 @@ def settle_problems(limit: int) -> Call[int]:
     return Call("select stepwell.fn_problems_settle(%s)", (limit,), _first)
 
 
+def watch_problems(limit: int) -> Call[int]:
+    """The number of problems that were opened or closed."""
+    return Call("select stepwell.fn_problems_watch(%s)", (limit,), _first)
+
+
 def find_leases(from_page: int) -> Call[int]:
     """Where the next part of the search begins; 0 at the end of the table."""
     return Call("select stepwell.fn_leases_find(%s)", (from_page,), lambda rows: int(rows[0][0]))

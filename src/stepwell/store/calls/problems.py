@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any
 
 from stepwell.store.connection.call import Call, nothing
 
@@ -37,7 +38,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A category of what is wrong: how many subjects it has now, and since when the oldest."""
+    """A category of what is wrong: how many problems are open, since when, and what the last day did."""
 
     category_code: str
     severity: str
@@ -47,6 +48,17 @@ class Count:
     label_vi: str
     remedy_en: str
     remedy_vi: str
+    opened_count: int
+    closed_count: int
+    # The hours of the last day that changed the count: at, open.
+    hours: list[dict[str, Any]]
+    # How the last one was closed.
+    closed_at: datetime | None
+    closed_by: str | None
+    closed_event_id: int | None
+    # Of the newest one that is open.
+    newest_reason: str | None
+    newest_title: str | None
 
 
 @dataclass(frozen=True, slots=True)

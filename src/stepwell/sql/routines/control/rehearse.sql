@@ -79,6 +79,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._verb_check(p_tenant_id, 'read');
     perform stepwell._letters_filter_check(p_filter);
     return stepwell._replay_rehearsed(p_tenant_id, array(
         select l.unit_id from stepwell._letters_chosen(p_tenant_id, p_filter, stepwell._limit('limits.replay_letters')) as l));

@@ -68,8 +68,7 @@ begin
         perform stepwell._approval_settle(p_tenant_id, v_approval_id, v_actor);
     end if;
     return jsonb_build_object('plan_id', v_plan_id::text, 'approval_id', v_approval_id::text, 'letters', cardinality(v_unit_ids),
-        'quorum', v_quorum, 'state', (select p.plan_state from stepwell.dlq_replay_plan as p
-            where p.tenant_id = p_tenant_id and p.plan_id = v_plan_id));
+        'quorum', v_quorum, 'state', case when v_waiver is null then 'submitted' else 'running' end, 'is_waiting', v_waiver is null);
 end
 $$;
 
@@ -313,7 +312,9 @@ select
     p.tenant_id, p.plan_id, p.approval_id, p.plan_state, p.letter_filter, p.letter_count, p.stages, p.stage_no, p.reach, p.requested_by,
     p.reason, p.requested_at, p.stage_at, p.ended_at, p.ended_because,
     a.state_code as approval_state,
-    coalesce(q.progress, '[]'::jsonb) as progress
+    coalesce(q.progress, '[]'::jsonb) as progress,
+    p.plan_state = 'submitted' as is_waiting,
+    p.plan_state = 'running' as is_running
 from stepwell.dlq_replay_plan as p
 inner join stepwell.work_unit as a on p.tenant_id = a.tenant_id and p.approval_id = a.unit_id
 left join lateral (

@@ -79,6 +79,8 @@ begin
         returning 1
     )
     select 'governance_problem'::text, count(*) from gone;
+    delete from stepwell.governance_trend as h
+    where h.hour_at < v_now - make_interval(days => stepwell._limit('retention.governance_trend_days'));
     return query select 'event_log_months'::text, stepwell._retention_months(v_now);
 end
 $$;

@@ -122,7 +122,7 @@ begin
     if v_problem is null then
         return false;
     end if;
-    update stepwell.event_validation_audit as a set reject_count = a.reject_count + 1
+    update stepwell.event_validation_audit as a set reject_count = a.reject_count + 1, last_at = v_now
     where a.tenant_id = p_tenant_id and a.audit_id = (
         select x.audit_id from stepwell.event_validation_audit as x
         where x.tenant_id = p_tenant_id and x.event_type = left(p_event_type, 200) and x.problems = array[left(v_problem, 1000)]

@@ -151,13 +151,13 @@ select
 from stepwell.iu_lifecycle_log as i
 where (i.severity = 'warning' or i.axis_inconsistency) and i.written_at >= stepwell._governance_since();
 
--- Open problems: what was set aside, and cuts that failed.
+-- Open problems of every category.
 create or replace view stepwell.vw_governance_problems with (security_invoker = true) as
 select
     p.tenant_id,
     p.category_code,
     p.problem_id::text as subject_key,
-    concat_ws(' ', p.duty, p.subject) as subject,
+    coalesce(p.title, concat_ws(' ', p.duty, p.subject)) as subject,
     p.opened_at as since_at,
     nullif(n.run_id, 0) as run_id,
     nullif(p.unit_id, 0) as unit_id,
@@ -169,48 +169,61 @@ left join stepwell.run_detail as r on p.tenant_id = r.tenant_id and n.run_id = r
 left join stepwell.job_detail as j on p.tenant_id = j.tenant_id and p.unit_id = j.job_id
 where p.closed_at is null;
 
--- All of them. Only the branch of a category is read when the category is given.
-create or replace view stepwell.vw_governance_subjects with (security_invoker = true) as
-select v.tenant_id, v.category_code, v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason
-from stepwell.vw_governance_dead_letters as v
-union all
-select v.tenant_id, v.category_code, v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason
-from stepwell.vw_governance_silent_workers as v
-union all
-select v.tenant_id, v.category_code, v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason
-from stepwell.vw_governance_overdue as v
-union all
-select v.tenant_id, v.category_code, v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason
-from stepwell.vw_governance_schema_violations as v
-union all
-select v.tenant_id, v.category_code, v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason
-from stepwell.vw_governance_event_lag as v
-union all
-select v.tenant_id, v.category_code, v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason
-from stepwell.vw_governance_integrity_warnings as v
-union all
-select v.tenant_id, v.category_code, v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason
-from stepwell.vw_governance_problems as v;
+-- Steps of content that could not be cut.
+create or replace view stepwell.vw_governance_failed_cuts with (security_invoker = true) as
+select v.* from stepwell.vw_governance_problems as v where v.category_code = 'failed_cut';
 
--- One row for each category, also for those with nothing wrong: how many subjects, and since when the oldest.
+-- Open runs that nothing can move.
+create or replace view stepwell.vw_governance_orphans with (security_invoker = true) as
+select v.* from stepwell.vw_governance_problems as v where v.category_code = 'orphan_workflow';
+
+-- One row for each category, also for those with nothing wrong: how many problems are open, since when the oldest, what the last
+-- day opened and closed, the hours of that day, and what closed the last one. The counts are kept, not counted here.
 create or replace view stepwell.vw_governance_counts with (security_invoker = true) as
 select
     t.tenant_id,
     c.category_code,
     c.severity,
-    coalesce(n.subject_count, 0) as subject_count,
-    n.oldest_at,
+    coalesce(n.open_count, 0)::bigint as subject_count,
+    o.oldest_at,
     (select x.text_value from stepwell.i18n_text as x where x.text_key = c.ui_label_i18n_key and x.lang = 'en') as label_en,
     (select x.text_value from stepwell.i18n_text as x where x.text_key = c.ui_label_i18n_key and x.lang = 'vi') as label_vi,
     (select x.text_value from stepwell.i18n_text as x where x.text_key = c.remedy_i18n_key and x.lang = 'en') as remedy_en,
-    (select x.text_value from stepwell.i18n_text as x where x.text_key = c.remedy_i18n_key and x.lang = 'vi') as remedy_vi
+    (select x.text_value from stepwell.i18n_text as x where x.text_key = c.remedy_i18n_key and x.lang = 'vi') as remedy_vi,
+    h.opened_count,
+    h.closed_count,
+    h.hours,
+    z.closed_at,
+    z.closed_by,
+    z.closed_event_id,
+    o.newest_reason,
+    o.newest_title
 from stepwell.tenant as t
 cross join stepwell.governance_category as c
-left join (
-    select v.tenant_id, v.category_code, count(*) as subject_count, min(v.since_at) as oldest_at
-    from stepwell.vw_governance_subjects as v
-    group by v.tenant_id, v.category_code
-) as n on t.tenant_id = n.tenant_id and c.category_code = n.category_code;
+left join stepwell.governance_count as n on t.tenant_id = n.tenant_id and c.category_code = n.category_code
+left join lateral (
+    select min(p.opened_at) as oldest_at, (
+        select q.reason from stepwell.governance_problem as q
+        where q.tenant_id = t.tenant_id and q.category_code = c.category_code and q.closed_at is null
+        order by q.opened_at desc, q.problem_id desc limit 1) as newest_reason, (
+        select coalesce(q.title, q.subject) from stepwell.governance_problem as q
+        where q.tenant_id = t.tenant_id and q.category_code = c.category_code and q.closed_at is null
+        order by q.opened_at desc, q.problem_id desc limit 1) as newest_title
+    from (select q.opened_at from stepwell.governance_problem as q
+        where q.tenant_id = t.tenant_id and q.category_code = c.category_code and q.closed_at is null
+        order by q.opened_at, q.problem_id limit 1) as p
+) as o on n.open_count > 0
+cross join lateral (
+    select coalesce(sum(g.opened_count), 0) as opened_count, coalesce(sum(g.closed_count), 0) as closed_count,
+        coalesce(jsonb_agg(jsonb_build_object('at', g.hour_at, 'open', g.open_count) order by g.hour_at), '[]') as hours
+    from stepwell.governance_trend as g
+    where g.tenant_id = t.tenant_id and g.category_code = c.category_code and g.hour_at > stepwell.now() - interval '24 hours'
+) as h
+left join lateral (
+    select p.closed_at, p.closed_by, p.closed_event_id from stepwell.governance_problem as p
+    where p.tenant_id = t.tenant_id and p.category_code = c.category_code and p.closed_at is not null
+    order by p.closed_at desc limit 1
+) as z on true;
 
 -- The subjects of a category, the newest first, below the last one of the page before.
 -- Locks: none.
@@ -232,7 +245,7 @@ begin
     end if;
     return query
     select v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason
-    from stepwell.vw_governance_subjects as v
+    from stepwell.vw_governance_problems as v
     where v.tenant_id = p_tenant_id and v.category_code = p_category
         and (p_before_at is null or (v.since_at, v.subject_key) < (p_before_at, p_before_key))
     order by v.since_at desc, v.subject_key desc

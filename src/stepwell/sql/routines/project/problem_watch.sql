@@ -1,0 +1,208 @@
+-- The keeper looks for what is wrong and opens problems; it closes those whose cause is gone, each with its event. Reports and
+-- claims know nothing of it and pay nothing for it.
+
+-- Opens problems for what is wrong now and is none yet, and closes those whose cause is gone. Returns how many it changed.
+-- What somebody closed is not opened again for the same occurrence.
+-- Locks: rows of problems and of their counts.
+-- Idempotency: a problem is opened and closed once.
+-- Raises: nothing.
+create or replace function stepwell.fn_problems_watch(p_limit int default 500) returns int
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_found record;
+    v_count int := 0;
+begin
+    for v_found in
+        select w.* from stepwell._watch_found() as w
+        where not exists (select from stepwell.governance_problem as p
+            where p.tenant_id = w.tenant_id and p.category_code = w.category_code and p.subject = w.subject
+                and (p.closed_at is null or p.opened_at >= w.since_at))
+        limit least(p_limit, 1000)
+    loop
+        perform stepwell._problem_found(v_found.tenant_id, v_found.category_code, v_found.subject, v_found.title, v_found.unit_id, v_found.reason);
+        if v_found.category_code = 'event_lag' then
+            perform stepwell._event_append(v_found.tenant_id, 0, 'event_lag.breached', 'keeper', jsonb_build_object('reader', v_found.subject));
+        elsif v_found.category_code = 'integrity_warning' then
+            perform stepwell._event_append(v_found.tenant_id, coalesce(v_found.unit_id, 0), 'integrity_warning.raised', 'keeper',
+                jsonb_build_object('subject', v_found.subject, 'reason', v_found.reason));
+        end if;
+        v_count := v_count + 1;
+    end loop;
+    if v_count < least(p_limit, 1000) then
+        update stepwell.governance_watch as w set seen_at = stepwell.now()
+        where w.watch_name in ('overdue_step', 'schema_violation', 'integrity_warning')
+            and (w.seen_at is null or w.seen_at < stepwell.now() - interval '1 minute');
+    end if;
+    return v_count + stepwell._watch_orphans() + stepwell._watch_close(p_limit);
+end
+$$;
+
+-- Since when the watch of a name must look: ten minutes before its last look, because a transaction may commit late. An hour of
+-- the year 1970 before the first one.
+create or replace function stepwell._watch_since(p_name text) returns timestamptz
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce((select w.seen_at - interval '10 minutes' from stepwell.governance_watch as w where w.watch_name = p_name), 'epoch'::timestamptz)
+$$;
+
+-- What is wrong now, in the form of problems. Each part reads an index of what is open, or of what came since the last look.
+create or replace function stepwell._watch_found()
+returns table (tenant_id int, category_code text, subject text, title text, unit_id bigint, since_at timestamptz, reason text)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select v.tenant_id, v.category_code, v.subject_key, v.subject, v.unit_id, v.since_at, v.reason
+    from stepwell.vw_governance_dead_letters as v
+    union all
+    select v.tenant_id, v.category_code, v.subject_key, v.subject, null, v.since_at, v.reason
+    from stepwell.vw_governance_silent_workers as v where v.tenant_id = 1
+    union all
+    select u.tenant_id, 'overdue_step', u.unit_id::text, stepwell._unit_name(u), u.unit_id, u.deadline_at,
+        concat_ws(', ', u.state_code, stepwell._person_name(u.tenant_id, u.pic_id))
+    from (
+        select m.tenant_id, m.unit_id
+        from stepwell.tenant as t
+        inner join stepwell.work_unit as m on t.tenant_id = m.tenant_id and m.overdue_first_at > stepwell._watch_since('overdue_step')
+        union
+        -- A timer that is due and has not fired.
+        select d.tenant_id, d.unit_id from stepwell.timer as d where d.timer_kind = 'deadline' and d.due_at < stepwell.now()
+    ) as q
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where u.scope = 'step' and u.deadline_at <= stepwell.now() and not stepwell._has_ended(u.state_code)
+    union all
+    -- Rejects of one type of events are one problem.
+    select a.tenant_id, 'schema_violation', a.event_type, a.event_type, null, max(coalesce(a.last_at, a.rejected_at)),
+        (array_agg(array_to_string(a.problems, '; ') order by a.rejected_at desc))[1]
+    from stepwell.tenant as t
+    inner join stepwell.event_validation_audit as a on t.tenant_id = a.tenant_id and a.rejected_at > stepwell._watch_since('schema_violation') - interval '1 hour'
+    where coalesce(a.last_at, a.rejected_at) > stepwell._watch_since('schema_violation')
+    group by a.tenant_id, a.event_type
+    union all
+    select v.tenant_id, v.category_code, v.subject_key, v.subject, null, v.since_at, v.reason
+    from stepwell.vw_governance_event_lag as v
+    union all
+    select v.tenant_id, v.category_code, 'content:' || v.subject_key, v.subject, v.unit_id, v.since_at, v.reason
+    from stepwell.vw_governance_integrity_warnings as v where v.since_at > stepwell._watch_since('integrity_warning')
+    union all
+    -- A problem that turned green without its event: the trigger refuses it, so somebody went around the trigger.
+    select p.tenant_id, 'integrity_warning', 'problem:' || p.problem_id, coalesce(p.title, p.subject), p.unit_id, p.closed_at,
+        format('problem %s (%s) was closed without an event that resolves it', p.problem_id, p.category_code)
+    from stepwell.governance_problem as p
+    where p.closed_at > stepwell._watch_since('integrity_warning') and not stepwell._event_resolves(p)
+$$;
+
+-- Whether the log has the event that resolved this problem.
+create or replace function stepwell._event_resolves(p_problem stepwell.governance_problem) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select exists (select from stepwell.event_log as e
+        where e.tenant_id = p_problem.tenant_id and e.run_id = stepwell._run_of(coalesce(p_problem.unit_id, 0))
+            and e.event_id = p_problem.closed_event_id and e.event_type = 'problem.resolved'
+            and (e.payload ->> 'problem_id')::bigint = p_problem.problem_id)
+$$;
+
+-- Asks the next open runs whether anything can still move them; one that nothing can is an orphan. A few runs each time.
+-- Locks: the row of the watch, then problems.
+create or replace function stepwell._watch_orphans() returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_limit constant int := stepwell._limit('problem.orphan_runs');
+    v_place bigint;
+    v_seen int := 0;
+    v_count int := 0;
+    v_run record;
+begin
+    select w.place into v_place from stepwell.governance_watch as w where w.watch_name = 'orphan_workflow' for update;
+    for v_run in
+        select r.tenant_id, r.run_id
+        from stepwell.tenant as t
+        cross join lateral (
+            select d.tenant_id, d.run_id from stepwell.run_detail as d
+            where d.tenant_id = t.tenant_id and d.finished_at is null and d.run_id > v_place order by d.run_id limit v_limit
+        ) as r
+        order by r.run_id limit v_limit
+    loop
+        v_seen := v_seen + 1;
+        v_place := v_run.run_id;
+        if stepwell._run_is_orphan(v_run.tenant_id, v_run.run_id) and not exists (select from stepwell.governance_problem as p
+            where p.tenant_id = v_run.tenant_id and p.category_code = 'orphan_workflow' and p.subject = v_run.run_id::text
+                and (p.closed_at is null or p.closed_at > stepwell.now() - interval '1 hour')) then
+            perform stepwell._problem_found(v_run.tenant_id, 'orphan_workflow', v_run.run_id::text,
+                stepwell._title_of(v_run.tenant_id, stepwell._run_unit(v_run.run_id)), stepwell._run_unit(v_run.run_id),
+                (select w.sentence_en from stepwell.fn_why_not_running(stepwell._run_unit(v_run.run_id), v_run.tenant_id) as w));
+            v_count := v_count + 1;
+        end if;
+    end loop;
+    update stepwell.governance_watch as w set place = case when v_seen < v_limit then 0 else v_place end
+    where w.watch_name = 'orphan_workflow' and w.place <> case when v_seen < v_limit then 0 else v_place end;
+    return v_count;
+end
+$$;
+
+-- Whether nothing is left that could move an open run: no reason is known why it does not run.
+create or replace function stepwell._run_is_orphan(p_tenant_id int, p_run_id bigint) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select w.code = 'unexplained' from stepwell.fn_why_not_running(stepwell._run_unit(p_run_id), p_tenant_id) as w
+$$;
+
+-- Closes the problems whose cause is gone, with the event that says so. Returns how many.
+create or replace function stepwell._watch_close(p_limit int) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_settled record;
+    v_count int := 0;
+begin
+    for v_settled in
+        select p.tenant_id, p.problem_id, p.category_code, p.subject, p.unit_id, c.reason
+        from stepwell.governance_problem as p
+        left join stepwell.work_unit as u on p.tenant_id = u.tenant_id and p.unit_id = u.unit_id
+        cross join lateral (select case p.category_code
+            when 'dead_letter' then case when not exists (select from stepwell.job_dead_letter as d
+                where d.tenant_id = p.tenant_id and d.unit_id = p.unit_id and d.resolved_at is null) then 'it was replayed or removed' end
+            when 'silent_worker' then stepwell._worker_recovered(p.subject, p.opened_at)
+            when 'overdue_step' then case when u.unit_id is null or stepwell._has_ended(u.state_code) then 'it ended'
+                when u.deadline_at is null or u.deadline_at > stepwell.now() then 'its deadline was changed' end
+            when 'event_lag' then case when not exists (select from stepwell.vw_governance_event_lag as v
+                where v.tenant_id = p.tenant_id and v.subject_key = p.subject) then 'the reader caught up' end
+            when 'orphan_workflow' then case when u.unit_id is null or stepwell._run_has_ended(u.state_code)
+                or not stepwell._run_is_orphan(p.tenant_id, stepwell._run_of(p.unit_id)) then 'the run goes on or ended' end
+            end) as c (reason)
+        where p.closed_at is null and p.duty = 'watch' and c.reason is not null
+        order by p.tenant_id, p.problem_id
+        limit least(p_limit, 1000)
+    loop
+        if v_settled.category_code = 'silent_worker' then
+            perform stepwell._event_append(v_settled.tenant_id, 0, 'worker.recovered', 'keeper',
+                jsonb_build_object('worker', v_settled.subject, 'reason', v_settled.reason));
+        elsif v_settled.category_code = 'event_lag' then
+            perform stepwell._event_append(v_settled.tenant_id, 0, 'event_lag.healed', 'keeper', jsonb_build_object('reader', v_settled.subject));
+        end if;
+        v_count := v_count + stepwell._problem_close(v_settled.tenant_id, v_settled.problem_id, 'keeper', v_settled.reason)::int;
+    end loop;
+    return v_count;
+end
+$$;
+
+-- Why a silent worker is no problem any more: it answered again after it fell silent, or another worker of its class did a good
+-- tick after that. Null while nobody did. p_subject is session:class.
+create or replace function stepwell._worker_recovered(p_subject text, p_opened_at timestamptz) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select case when h.session_id::text = split_part(p_subject, ':', 1) then 'the worker answers again'
+        else format('worker %s serves the class %s', h.worker_name, h.executor_kind) end
+    from stepwell.queue_heartbeat as h
+    where h.status = 'alive' and h.last_tick_at > p_opened_at and h.executor_kind = split_part(p_subject, ':', 2)
+    order by h.session_id::text <> split_part(p_subject, ':', 1), h.last_tick_at desc
+    limit 1
+$$;

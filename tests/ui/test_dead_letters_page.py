@@ -1,0 +1,58 @@
+"""The page of dead letters: found by cause, inspected, rehearsed, proposed, and stopped by its canary."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import psycopg
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.sql.drive import Engine
+from tests.support.deciding import deciding
+
+PICTURES = os.environ.get("PICTURES_FOLDER")
+
+
+@pytest.fixture
+def engine(db: psycopg.Connection) -> Engine:
+    made = Engine(db)
+    made.person("ada", "cleo", "dan")
+    db.execute("update dot_config set config_value = 'true' where config_key = 'approval.required.replay'")
+    return made
+
+
+def picture(page: Page, name: str) -> None:
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png")
+
+
+@pytest.mark.requirement("GV-06")
+def test_a_replay_is_rehearsed_proposed_and_stopped_by_its_canary(page: Page, engine: Engine):
+    session = engine.worker()
+    engine.enqueue("mail", 60)
+    leases = engine.claim(session, 100)
+    closed = {"error": {"type": "Refused", "message": "period 10 is closed"}}
+    engine.report(session, *((lease, "dead", closed) for lease in leases))
+    page.goto("/governance/dead-letters")
+    expect(page.get_by_text("60 open, 1 causes")).to_be_visible()
+    expect(page.get_by_text("Attempts, 1 of")).to_be_visible()
+    expect(page.get_by_text("No effect on another system is known")).to_be_visible()
+    expect(page.get_by_text("2 other people must agree")).to_be_visible()
+    picture(page, "dead-letters")
+    page.get_by_role("button", name="Propose replay of 60").click()
+    page.get_by_label("Reason").fill("the period is open again")
+    page.get_by_role("button", name="Propose replay", exact=True).click()
+    expect(page.get_by_text("Replay waits for approval")).to_be_visible()
+    approval = engine.one("select approval_id from dlq_replay_plan")
+    for person in ("cleo", "dan"):
+        engine.one(deciding("approve", person), (approval,))
+    engine.one("select fn_replay_plans_carry()")
+    (lease,) = engine.claim(session)
+    engine.report(session, (lease, "failed", {**closed, "delay_seconds": 60}))
+    engine.one("select fn_replay_plans_carry()")
+    expect(page.get_by_text("Replay stopped")).to_be_visible()
+    expect(page.get_by_text("failed again: period 10 is closed")).to_be_visible()
+    expect(page.get_by_text("59 open, 1 causes")).to_be_visible()
+    picture(page, "dead-letters-stopped")

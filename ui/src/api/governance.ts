@@ -1,0 +1,25 @@
+import { getJson, postJson } from "./request";
+import type { Page } from "./lists";
+import type { Answer, Schemas } from "./types";
+
+export type Category = Schemas["GovernanceCount"];
+export type Subject = Schemas["GovernanceSubject"];
+export type EventRow = Answer<"list_events">["items"][number];
+
+export function readCategories(signal?: AbortSignal): Promise<Category[]> {
+  return getJson<Category[]>("/governance", signal);
+}
+
+export function readSubjects(category: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Subject>> {
+  const query = new URLSearchParams({ limit: "50", ...(cursor === null ? {} : { cursor }) });
+  return getJson<Page<Subject>>(`/governance/categories/${encodeURIComponent(category)}?${query}`, signal);
+}
+
+export function readTimeline(by: Record<string, string>, cursor: string | null, signal?: AbortSignal): Promise<Page<EventRow>> {
+  const query = new URLSearchParams({ ...by, limit: "50", ...(cursor === null ? {} : { cursor }) });
+  return getJson<Page<EventRow>>(`/events?${query}`, signal);
+}
+
+export function closeProblem(id: string, reason: string): Promise<unknown> {
+  return postJson(`/problems/${encodeURIComponent(id)}/close`, { reason });
+}
