@@ -96,6 +96,7 @@ def test_what_was_settled_is_counted_no_more(api: httpx.Client, engine: Engine, 
 def test_a_list_is_read_page_by_page(api: httpx.Client, engine: Engine, clock: Clock):
     runs = [started(api, "desk") for _ in range(5)]
     clock.advance(minutes=20)
+    engine.one("select fn_problems_watch()")
     seen: list[str] = []
     more: dict[str, Any] = {}
     while True:

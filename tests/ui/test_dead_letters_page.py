@@ -33,10 +33,10 @@ def test_a_replay_is_rehearsed_proposed_and_stopped_by_its_canary(page: Page, en
     session = engine.worker()
     engine.enqueue("mail", 60)
     leases = engine.claim(session, 100)
-    closed = {"error": {"type": "Refused", "message": "period 10 is closed"}}
+    closed = {"error": {"type": "Closed", "message": "period 10 is closed"}}
     engine.report(session, *((lease, "dead", closed) for lease in leases))
     page.goto("/governance/dead-letters")
-    expect(page.get_by_text("60 open, 1 causes")).to_be_visible()
+    expect(page.get_by_text("60 open, one cause")).to_be_visible()
     expect(page.get_by_text("Attempts, 1 of")).to_be_visible()
     expect(page.get_by_text("No effect on another system is known")).to_be_visible()
     expect(page.get_by_text("2 other people must agree")).to_be_visible()
@@ -54,5 +54,5 @@ def test_a_replay_is_rehearsed_proposed_and_stopped_by_its_canary(page: Page, en
     engine.one("select fn_replay_plans_carry()")
     expect(page.get_by_text("Replay stopped")).to_be_visible()
     expect(page.get_by_text("failed again: period 10 is closed")).to_be_visible()
-    expect(page.get_by_text("59 open, 1 causes")).to_be_visible()
+    expect(page.get_by_text("59 open, one cause")).to_be_visible()
     picture(page, "dead-letters-stopped")

@@ -548,7 +548,8 @@ create table stepwell.event_validation_audit (
     payload jsonb,
     problems text[] not null,
     rejected_at timestamp with time zone not null,
-    reject_count integer default 1 not null
+    reject_count integer default 1 not null,
+    last_at timestamp with time zone
 );
 alter table stepwell.event_validation_audit enable row level security;
 

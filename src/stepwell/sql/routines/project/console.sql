@@ -15,8 +15,7 @@ as $$
         'inbox', case when exists (select from stepwell.person as p
             where p.tenant_id = p_tenant_id and p.name_key = stepwell._name_fold(p_person) and p.is_active)
             then (select count(*) from stepwell.fn_inbox_read(p_tenant_id, p_person, null, 1000)) else 0 end,
-        'problems', (select count(*) from (select from stepwell.governance_problem as g
-            where g.tenant_id = p_tenant_id and g.closed_at is null limit 1000) as x))
+        'problems', (select least(coalesce(sum(g.open_count), 0), 1000) from stepwell.governance_count as g where g.tenant_id = p_tenant_id))
 $$;
 
 -- What pausing, cancelling or retrying these runs would reach, at this position of the log: open sub-runs, steps, handlers that

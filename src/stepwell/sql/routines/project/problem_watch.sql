@@ -54,8 +54,13 @@ returns table (tenant_id int, category_code text, subject text, title text, unit
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select v.tenant_id, v.category_code, v.subject_key, v.subject, v.unit_id, v.since_at, v.reason
-    from stepwell.vw_governance_dead_letters as v
+    -- Those that are problems already are left out first: there may be thousands of them.
+    select d.tenant_id, 'dead_letter', d.unit_id::text, stepwell._unit_name(u), d.unit_id, d.died_at,
+        concat_ws(': ', d.failure_class, coalesce(d.error ->> 'message', d.error ->> 'type'))
+    from stepwell.job_dead_letter as d
+    inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
+    where d.resolved_at is null and not exists (select from stepwell.governance_problem as p
+        where p.tenant_id = d.tenant_id and p.category_code = 'dead_letter' and p.subject = d.unit_id::text and p.closed_at is null)
     union all
     select v.tenant_id, v.category_code, v.subject_key, v.subject, null, v.since_at, v.reason
     from stepwell.vw_governance_silent_workers as v where v.tenant_id = 1
@@ -105,7 +110,8 @@ as $$
             and (e.payload ->> 'problem_id')::bigint = p_problem.problem_id)
 $$;
 
--- Asks the next open runs whether anything can still move them; one that nothing can is an orphan. A few runs each time.
+-- Asks the next open runs whether anything can still move them; one that nothing can is an orphan. A few runs each time, and none
+-- that is younger than a minute.
 -- Locks: the row of the watch, then problems.
 create or replace function stepwell._watch_orphans() returns int
 language plpgsql volatile
@@ -124,7 +130,9 @@ begin
         from stepwell.tenant as t
         cross join lateral (
             select d.tenant_id, d.run_id from stepwell.run_detail as d
-            where d.tenant_id = t.tenant_id and d.finished_at is null and d.run_id > v_place order by d.run_id limit v_limit
+            where d.tenant_id = t.tenant_id and d.finished_at is null and d.run_id > v_place
+                and d.created_at < stepwell.now() - interval '1 minute'
+            order by d.run_id limit v_limit
         ) as r
         order by r.run_id limit v_limit
     loop

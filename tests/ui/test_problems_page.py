@@ -1,0 +1,99 @@
+"""The first page: every category, raised and resolved by a real cause, down to the timeline."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import psycopg
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.sql.drive import Engine, human, operation
+from tests.support.clock import Clock
+
+PICTURES = os.environ.get("PICTURES_FOLDER")
+
+
+@pytest.fixture
+def engine(db: psycopg.Connection) -> Engine:
+    made = Engine(db)
+    made.person("ada")
+    made.publish("w", operation("a"))
+    made.publish("desk", human("sign", deadline=600))
+    return made
+
+
+def picture(page: Page, name: str) -> None:
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png")
+
+
+def row(page: Page, category: str) -> Locator:
+    return page.locator(f"[data-category={category}]")
+
+
+def counted(page: Page, category: str, count: int) -> None:
+    expect(row(page, category).locator("td").first).to_have_text(str(count))
+
+
+@pytest.mark.requirement("GV-01", "GV-04")
+def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: Engine, clock: Clock):
+    page.goto("/governance/problems")
+    expect(page.get_by_test_id("categories")).to_be_visible()
+    expect(page.get_by_text("Clear")).to_have_count(9)
+    # A worker dies with a job; a payload is broken; a consumer stays behind; a step is late; a run is lost.
+    letter, late, lost = engine.start("w"), engine.start("desk"), engine.start("w")
+    session = engine.worker("orders:host-1", lease_seconds=30)
+    (lease, other) = engine.claim(session)
+    engine.kill(session, lease)
+    engine.one("select fn_event_reject_note(1, 'nobody.registered_it', %s, '{}')", (letter << 20,))
+    engine.db.execute("insert into event_reader (tenant_id, reader_name) values (1, 'mail')")
+    engine.db.execute(
+        """insert into iu_lifecycle_log (tenant_id, iu_code, what, severity, detail, written_by, written_at)
+           values (1, 'guide', 'split', 'warning', 'a part is missing', 'ada', stepwell.now())"""
+    )
+    clock.advance(minutes=20)
+    engine.one("select fn_leases_recover(10)")
+    engine.timers()
+    engine.db.execute("delete from job_ready where unit_id = %s", (other.unit_id,))
+    engine.one("select fn_problems_watch()")
+    raised = ("dead_letter", "silent_worker", "overdue_step", "schema_violation", "event_lag")
+    for category in (*raised, "integrity_warning", "orphan_workflow"):
+        counted(page, category, 1)
+    expect(page.get_by_text("7 open in 7 of 9 categories")).to_be_visible()
+    picture(page, "problems")
+    # Down to the list, then to the timeline of the run.
+    row(page, "overdue_step").get_by_role("link", name="Overdue steps").click()
+    subject = page.get_by_test_id("subjects").get_by_role("listitem")
+    expect(subject).to_contain_text("sign")
+    subject.get_by_role("link", name="Timeline").click()
+    expect(page.get_by_role("row").filter(has_text="step.deadline_missed")).to_be_visible()
+    picture(page, "problems-timeline")
+    page.get_by_role("link", name="Problems").first.click()
+    # Each is resolved by what helps.
+    step = engine.unit(late, "sign")
+    engine.db.execute("select fn_step_claim(1, %s, 'ada')", (step,))
+    engine.db.execute("select fn_step_complete(1, %s, 'ada', '{}')", (step,))
+    for key in ("replay", "workflow_cancel"):
+        engine.db.execute(
+            "update dot_config set config_value = 'false' where config_key = %s",
+            (f"approval.required.{key}",),
+        )
+    engine.one("select fn_run_retry(1, %s, 'ada')", (letter,))
+    engine.one("select fn_run_cancel(1, %s, 'ada')", (lost,))
+    engine.worker("orders:host-2", lease_seconds=3600)
+    engine.db.execute("update event_reader set last_tx = pg_current_xact_id()")
+    engine.one("select fn_problems_watch()")
+    for category in ("dead_letter", "silent_worker", "overdue_step", "event_lag", "orphan_workflow"):
+        counted(page, category, 0)
+    # A person closes the others, with a reason.
+    for category in ("schema_violation", "integrity_warning"):
+        row(page, category).get_by_role("link").first.click()
+        page.get_by_test_id("subjects").get_by_role("button", name="Close").click()
+        page.get_by_label("Reason").fill("mended at its source")
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
+        counted(page, category, 0)
+    expect(page.get_by_text("0 open in 0 of 9 categories")).to_be_visible()
+    expect(row(page, "silent_worker")).to_contain_text("closed by keeper")
+    picture(page, "problems-clear")
