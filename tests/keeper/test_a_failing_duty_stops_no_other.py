@@ -21,7 +21,9 @@ DUTIES = [
     "fn_timers_fire(int)",
     "fn_leases_recover(int)",
     "fn_replays_settle(int)",
+    "fn_replay_plans_carry(int)",
     "fn_problems_settle(int)",
+    "fn_problems_watch(int)",
 ]
 
 

@@ -242,6 +242,21 @@ def decision(engine: Engine) -> Values:
     return {"p_decision": "approve", "p_actor": "ben"}
 
 
+def dead_letter(engine: Engine) -> Values:
+    session = engine.worker("dying")
+    (job,) = engine.enqueue("dying")
+    engine.kill(session, *(lease for lease in engine.claim(session) if lease.unit_id == job))
+    return {}
+
+
+def replay_plan(engine: Engine) -> Values:
+    dead_letter(engine)
+    required = "update dot_config set config_value = 'false' where config_key = 'approval.required.replay'"
+    engine.db.execute(required)
+    made = engine.one("select fn_replay_propose(1, '{}', 'ada', 'why')")
+    return {"p_plan_id": int(made["plan_id"])}
+
+
 STAGES: dict[str, Callable[[Engine], Values]] = {
     "fn_action_propose": proposed,
     "fn_action_settle": proposed,
@@ -269,6 +284,8 @@ STAGES: dict[str, Callable[[Engine], Values]] = {
     "fn_receipt_reverse": confirmed,
     "fn_receipt_settle": in_doubt,
     "fn_rehearsal_flight": lambda engine: {"p_executors": ["default"], "p_operations": ["a"]},
+    "fn_replay_propose": dead_letter,
+    "fn_replay_stop": replay_plan,
     "fn_request_open": a_token,
     "fn_run_retry": failed,
     "fn_schedule_delete": scheduled,
