@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+from psycopg.types.json import Jsonb
 
 from tests.support.databases import Databases
 from tests.tidy.sources import files, read
@@ -94,6 +95,28 @@ def revoke(page: Page, place: World) -> None:
 
 
 INSPECT = 4
+
+
+def wrong(path: str, name: str) -> Opener:
+    """Something is wrong: dead letters, of which one is about to be replayed."""
+
+    def opener(page: Page, place: World) -> None:
+        engine = place.engine
+        if engine.one("select count(*) from dlq_replay_plan") == 0:
+            session = engine.worker("dying", serves=["post"])
+            jobs = engine.enqueue("post", 3)
+            engine.kill(session, *engine.claim(session))
+            setting = "update dot_config set config_value = %s where config_key = 'approval.required.replay'"
+            engine.db.execute(setting, ("false",))
+            chosen = Jsonb({"units": [str(jobs[0])]})
+            engine.one("select fn_replay_propose(1, %s, 'ada', 'why')", (chosen,))
+            engine.db.execute(setting, ("true",))
+            engine.one("select fn_problems_watch()")
+        press(path, name)(page, place)
+
+    return opener
+
+
 # Component → its dialogs, and how each is opened.
 DIALOGS: dict[str, dict[str, Opener]] = {
     "components/UnitActions.vue": {
@@ -110,6 +133,13 @@ DIALOGS: dict[str, dict[str, Opener]] = {
         "start-any": press("/runs", "Start a run"),
     },
     "pages/approvals/ConfirmDialog.vue": {"approve": press("/approvals/{approval}", "^Approve")},
+    "pages/governance/DeadLettersPage.vue": {
+        "replay-propose": wrong("/governance/dead-letters", "^Propose replay"),
+        "replay-stop": wrong("/governance/dead-letters", "^Stop plan"),
+    },
+    "pages/governance/GovernanceProblemView.vue": {
+        "problem-close": wrong("/governance/problems?category=dead_letter", "^Close"),
+    },
     "pages/settings/PeoplePage.vue": {"person-add": press("/settings/people", "Add somebody…")},
     "pages/settings/TokensPage.vue": {
         "token-make": press("/settings/tokens", "Make a token…"),
