@@ -190,7 +190,7 @@ def test_a_failed_run_shows_its_error_and_its_dead_letter(run, shop_worker, db):
     shown = run("runs", "show", "1")
     assert "✕" in shown or "⛔ Cannot complete" in shown
     assert "ValueError: no such card" in shown
-    letters = json.loads(run("jobs", "dead", "--json"))
+    letters = json.loads(run("dead-letters", "list", "--json"))
     assert [(letter["step_id"], len(letter["failures"])) for letter in letters] == [("charge", 1)]
     assert "ValueError: no such card" in run("dead-letters", "list")
     shown = run("jobs", "show", str(letters[0]["job_id"]))
@@ -208,7 +208,7 @@ def test_a_failed_run_is_retried_and_completes(run, shop, dsn, db):
     with worker(dsn, shop / "second.log", app=str(shop / "shop.py")):
         assert "✓ Completed" in run("runs", "watch", "1").splitlines()[-1]
     assert run("dead-letters", "list") == "no dead letters\n"
-    assert "ValueError: no such card" in run("jobs", "dead", "--all")
+    assert "ValueError: no such card" in run("dead-letters", "list", "--all")
     assert run("runs", "retry", "1", code=1) == "run 1 is completed; only a failed run can be retried.\n"
 
 

@@ -116,7 +116,7 @@ def test_the_wheel_is_complete_and_serves_the_web_console_without_node(tmp_path:
             page = browser.new_page(locale="en-GB")
             page.goto(link)
             page.get_by_role("button", name="Sign in").click()
-            expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+            expect(page.get_by_role("heading", name="Problems")).to_be_visible()
             page.get_by_role("link", name="System health").click()
             expect(page.get_by_role("region", name="Installation")).to_be_visible()
             expect(page.get_by_role("region", name="Database")).to_contain_text("Embedded")

@@ -63,7 +63,7 @@ def test_the_first_administrator_sets_a_password_by_the_link(page: Page, link: s
     page.get_by_label("New password").fill(PASSWORD)
     page.get_by_role("button", name="Set password and sign in").click()
     expect(page.get_by_test_id("person")).to_have_text("minh")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Problems")
     assert page.evaluate("document.cookie") == "", "a script can read the session"
 
 

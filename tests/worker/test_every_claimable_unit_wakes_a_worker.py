@@ -37,6 +37,8 @@ CALLED_IN: dict[str, Path] = {
     "fn_leases_recover": wake_paths_of_slots.a_worker_that_is_lost,
     "fn_receipt_reverse": wake_paths.an_effect_that_is_reversed,
     "fn_receipt_settle": wake_paths.a_receipt_that_a_person_settles,
+    "fn_replay_plans_carry": wake_paths.a_plan_of_replays_that_is_carried_out,
+    "fn_replay_propose": wake_paths.a_plan_of_replays_that_is_carried_out,
     "fn_run_cancel": wake_paths_of_slots.a_slot_that_a_cancelled_run_frees,
     "fn_run_pause": wake_paths_of_slots.a_slot_that_a_paused_run_frees,
     "fn_run_resume": wake_paths.a_run_that_is_resumed,

@@ -160,6 +160,15 @@ def a_dead_step_that_is_replayed(s: Stage):
     s.engine.complete(s.hand, lease)
 
 
+def a_plan_of_replays_that_is_carried_out(s: Stage):
+    run_id = s.start(Operation("mortal"), given={"dies": True})
+    s.until_state(run_id << 20, "failed")
+    s.db.execute("update run_detail set input = '{}' where run_id = %s", (run_id,))
+    yield
+    s.call("fn_replay_propose", Jsonb({"operation": "mortal"}), "ada", "fixed")
+    s.engine.one("select fn_replay_plans_carry()")
+
+
 def a_failed_run_that_is_retried(s: Stage):
     run_id = s.start(Operation("mortal"), given={"dies": True})
     s.until_state(run_id << 20, "failed")

@@ -204,6 +204,15 @@ def test_who_was_retried_meanwhile_is_left_out(dead: tuple[Engine, int]):
     assert engine.faults() == {}
 
 
+def test_more_letters_than_the_limit_are_refused(dead: tuple[Engine, int]):  # limits.replay_letters
+    engine, session = dead
+    killed(engine, session, 11)
+    configured(engine, "limits.replay_letters", "10")
+    with pytest.raises(psycopg.Error, match="more than 10 dead letters") as caught:
+        proposed(engine)
+    assert (caught.value.sqlstate, caught.value.diag.column_name) == ("SW006", "filter")
+
+
 @pytest.mark.parametrize(
     ("given", "field"),
     [
@@ -270,3 +279,5 @@ def test_a_rehearsal_says_what_each_effect_would_be(dead: tuple[Engine, int]):
     put_in_force(engine.db, rule("asked", "needs_approval", tier="low"))
     told = engine.one("select fn_replay_rehearse(1, '{}')")
     assert {row["operation"]: row["answer"] for row in told["rows"]}["move"] == "needs_approval"
+    configured(engine, "limits.replay_judged", "1")
+    assert engine.one("select fn_replay_rehearse(1, '{}')")["effects"]["unjudged"] == 1

@@ -145,7 +145,7 @@ begin
             if not stepwell._plan_stage_begin(v_plan) then
                 continue;
             end if;
-            v_plan.stage_no := v_plan.stage_no + 1;
+            v_plan.stage_no := (v_plan.stage_no + 1)::smallint;
         end if;
         v_count := v_count + stepwell._plan_part_carry(v_plan, least(p_limit, 500));
     end loop;

@@ -65,8 +65,8 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_owner constant oid := (select n.nspowner from pg_namespace as n where n.nspname = 'stepwell');
-    v_worker constant oid := to_regrole('stepwell_worker');
-    v_role constant name := nullif(current_setting('role'), 'none');
+    v_worker constant oid := to_regrole('stepwell_worker')::oid;
+    v_role constant name := nullif(current_setting('role'), 'none')::name;
 begin
     return coalesce(pg_has_role(session_user, v_worker, 'member') and not pg_has_role(session_user, v_owner, 'member'), false)
         or coalesce(pg_has_role(v_role, v_worker, 'member') and not pg_has_role(v_role, v_owner, 'member'), false);

@@ -160,7 +160,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_owner constant oid := (select n.nspowner from pg_namespace as n where n.nspname = 'stepwell');
-    v_role constant name := current_setting('role');
+    v_role constant name := current_setting('role')::name;
 begin
     if v_role = 'none' and pg_has_role(session_user, v_owner, 'member') then
         return true;
