@@ -47,7 +47,7 @@ $$;
 -- worker reports the step as dead with it. A claim does not hold the run, so it cannot fail the step itself. What only few
 -- units have is read by functions of their own, because a subquery is prepared for each call even when it does not run.
 -- Locks: as _fresh_take.
--- Raises: SW004 when the registry refuses.
+-- Raises: SW004 when the registry refuses; SW007 for the generator.
 create or replace function stepwell._claim(
     p_session_id bigint, p_executor_class_ids int[], p_is_idle boolean, p_limit int, p_now timestamptz,
     p_tenant_id int default null, p_direct_ids bigint[] default null, p_is_dry boolean default false,
@@ -64,6 +64,9 @@ declare
     v_batch_id bigint;
     v_is_idle boolean;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     if not p_is_dry and p_limit > v_direct_count then
         v_fresh := stepwell._fresh_take(p_session_id, p_executor_class_ids, p_handler_ids,
             least(p_limit, 1000) - v_direct_count, p_now);

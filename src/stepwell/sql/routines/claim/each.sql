@@ -17,6 +17,9 @@ declare
     v_code text;
     v_reason text;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     for v_no in 1 .. least(p_limit, 50) loop
         select t.tenant_id, t.unit_id, t.is_retry into v_unit
         from stepwell._ready_take(v_session.executor_class_ids, v_session.handler_ids, 1) as t;
