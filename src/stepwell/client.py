@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from stepwell.errors import NotFound
+from stepwell.graphs import GraphCalls
 from stepwell.handles import JobHandle, RunHandle
 from stepwell.jobs import JobCalls
 from stepwell.local_workers import LocalWorkers
@@ -50,7 +51,7 @@ POLL_PART = 0.05
 OVERTAKEN_LIMIT_SECONDS = 0.05
 
 
-class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
+class Client(RunCalls, JobCalls, GraphCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
     """Connected to one database for one tenant."""
 
     def __init__(

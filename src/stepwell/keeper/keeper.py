@@ -30,6 +30,7 @@ REPLAY_LIMIT = 500
 # Dead letters that one pass begins to replay; the outcomes of a part are seen before the next.
 PLAN_LIMIT = 100
 PROBLEM_LIMIT = 500
+ROUTE_LIMIT = 5_000
 # In one tick, full batches are followed by more, at most so often; then stop and lead are checked again.
 ROUND_LIMIT = 50
 HOUSEKEEPING_PERIOD = timedelta(hours=1)
@@ -177,6 +178,9 @@ class Keeper:
             "recover receipts",
             lambda: connection.perform(keep.recover_receipts(RECEIPT_LIMIT)),
             0,
+        )
+        duties.perform(
+            connection, "route events", lambda: connection.perform(keep.follow_routes(ROUTE_LIMIT)), 0
         )
         started = duties.perform(connection, "fire schedules", lambda: self._fire_schedules(connection), 0)
         if self._has_passed or is_asked_for:

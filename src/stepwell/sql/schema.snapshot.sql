@@ -4070,6 +4070,20 @@ create view stepwell.v_dead_letter_cause (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_event_route
+create view stepwell.v_event_route (
+    tenant_id integer,
+    route_name text,
+    event_type text,
+    operation_name text,
+    fields text[],
+    priority smallint,
+    created_at timestamp with time zone,
+    created_by text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_governance_problem
 create view stepwell.v_governance_problem (
     tenant_id integer,
@@ -4094,6 +4108,29 @@ create view stepwell.v_governance_problem (
     label_vi text,
     remedy_en text,
     remedy_vi text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_graph_job
+create view stepwell.v_graph_job (
+    tenant_id integer,
+    workflow_id bigint,
+    job_id bigint,
+    local_id text,
+    job_kind text,
+    executor text,
+    state_code text,
+    join_kind text,
+    parents bigint[],
+    source_ref text,
+    target_ref text,
+    payload_ref text,
+    process_after timestamp with time zone,
+    priority smallint,
+    attempt integer,
+    max_attempts smallint,
+    nested_workflow_id bigint
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4205,13 +4242,33 @@ create view stepwell.v_job_payload (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_job_template
+create view stepwell.v_job_template (
+    tenant_id integer,
+    template_id text,
+    workflow_kind text,
+    description text,
+    version_no integer,
+    job_count integer,
+    template jsonb,
+    registered_at timestamp with time zone,
+    registered_by text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_job_workflow_health
 create view stepwell.v_job_workflow_health (
     tenant_id integer,
     workflow_id bigint,
     workflow_kind text,
     generator text,
+    template_id text,
+    template_version integer,
     status text,
+    correlation_id text,
+    params_keys text[],
+    job_count integer,
     waiting_steps bigint,
     queued_steps bigint,
     in_progress_steps bigint,
@@ -4220,8 +4277,11 @@ create view stepwell.v_job_workflow_health (
     succeeded_steps bigint,
     dead_letter_steps bigint,
     cancelled_steps bigint,
+    parent_workflow_id bigint,
+    emitted_by text,
     enqueued_at timestamp with time zone,
-    finished_at timestamp with time zone
+    finished_at timestamp with time zone,
+    refreshed_at timestamp with time zone
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -5543,6 +5603,11 @@ create function stepwell._evidence_texts(p_tenant_id integer, p_run_id bigint) r
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._executes_check()
+create function stepwell._executes_check() returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._facets_of(p_machine_id text, p_evidence jsonb)
 create function stepwell._facets_of(p_machine_id text, p_evidence jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5708,8 +5773,8 @@ create function stepwell._graph_upgrade(p_graph jsonb) returns jsonb language sq
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._graphs_begin(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_now timestamp with time zone)
-create function stepwell._graphs_begin(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[], p_now timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._graphs_begin(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[])
+create function stepwell._graphs_begin(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._graphs_due(p_tenant_id integer, p_limit integer)
 create function stepwell._graphs_due(p_tenant_id integer, p_limit integer) returns TABLE(workflow_id bigint) language sql stable set search_path=stepwell, pg_temp;

@@ -31,29 +31,28 @@ def test_emit_returns_one_workflow_and_its_jobs_with_the_fields_of_the_document(
     jobs = [(workflow_id << 20) + at for at in (1, 2, 3)]
     assert found == {"workflow_id": workflow_id, "step_job_ids": jobs, "count": 3, "is_new": True}
     assert engine.db.execute(
-        """select workflow_kind, generator, template_id, template_version, status, correlation_id, params_keys, job_count,
-               open_count, parent_workflow_id, emitted_by from job_workflow"""
+        """select workflow_kind, generator, template_id, template_version, status, correlation_id,
+               params_keys, job_count, open_count, parent_workflow_id, emitted_by from job_workflow"""
     ).fetchall() == [
-        (
-            "customer_inbound", "MOT:intake", "intake", 1, "active", "c-1", ["order"], 3, 3, None, "planner",
-        )
-    ]  # fmt: skip
+        ("customer_inbound", "MOT:intake", "intake", 1, "active", "c-1", ["order"], 3, 3, None, "planner")
+    ]
     rows = engine.db.execute(
         """select job_kind, executor, idempotency_key, source_ref, target_ref, payload_ref, safe_payload,
-               process_after - created_at, priority, workflow_id, parents, parent_job_id, max_attempts, status,
-               correlation_id from job_queue order by job_id"""
+               process_after - created_at, priority, workflow_id, parents, parent_job_id, max_attempts,
+               status, correlation_id from job_queue order by job_id"""
     ).fetchall()
 
     def safe(local_id: str) -> dict[str, object]:
         return {"local_id": local_id, "template_id": "intake", "params_keys_only": ["order"]}
 
     after = engine.one("select interval '60 seconds'")
+    ids = [f"{workflow_id}:{name}" for name in ("fetch", "check", "report")]
     assert rows == [
-        ("orders.fetch", "process", f"{workflow_id}:fetch", "o-17", None, None, safe("fetch"), None, 17,
+        ("orders.fetch", "process", ids[0], "o-17", None, None, safe("fetch"), None, 17,
          workflow_id, None, None, 5, "queued", "c-1"),
-        ("check", "default", f"{workflow_id}:check", None, "erp:checks", "s3://bucket/x", safe("check"), None,
+        ("check", "default", ids[1], None, "erp:checks", "s3://bucket/x", safe("check"), None,
          10, workflow_id, jobs[:1], jobs[0], 2, "—", "c-1"),
-        ("report", "default", f"{workflow_id}:report", None, None, None, safe("report"), after, 10,
+        ("report", "default", ids[2], None, None, None, safe("report"), after, 10,
          workflow_id, jobs[:2], jobs[0], 5, "—", "c-1"),
     ]  # fmt: skip
 
@@ -132,19 +131,22 @@ def test_a_delay_that_is_over_before_its_parents_does_not_hold_the_job(engine: E
 
 def test_a_template_is_emitted_and_not_started(engine: Engine):
     register(engine, "t", job("a"))
+    started = "workflow MOT:t is a template of job graphs and is not started"
+    only = "is accepted only in templates of job graphs"
+    publish = "select fn_workflow_publish(1, '%s', 'a')"
+    step = '{"format": 2, "name": "u", "steps": [{"no": 1, "id": "s", %s}]}'
     refused = {
-        "select fn_run_start(1, 'MOT:t', array['{}'::jsonb])": "workflow MOT:t is a template of job graphs and is not started",
-        """select fn_schedule_set(1, 's', 'MOT:t', '0 * * * *', 'UTC', '{}', 'skip', 1, now(), 'a')""":
-            "workflow MOT:t is a template of job graphs and is not started",
-        """select fn_workflow_publish(1, '{"format": 2, "name": "MOT:u", "steps": []}', 'a')""":
-            "workflow MOT:u: name: names that begin with MOT: belong to templates of job graphs",
-        """select fn_workflow_publish(1, '{"format": 2, "name": "u", "steps": [
-            {"no": 1, "id": "s", "kind": "subworkflow", "workflow": "MOT:t"}]}', 'a')""":
-            "workflow u: step s, workflow: is accepted only in templates of job graphs",
-        """select fn_workflow_publish(1, '{"format": 2, "name": "u", "steps": [
-            {"no": 1, "id": "s", "kind": "operation", "operation": "o", "join": "any"}]}', 'a')""":
-            "workflow u: step s, join: is accepted only in templates of job graphs",
-    }  # fmt: skip
+        "select fn_run_start(1, 'MOT:t', array['{}'::jsonb])": started,
+        "select fn_schedule_set(1, 's', 'MOT:t', '0 * * * *', 'UTC', '{}', 'skip', 1, now(), 'a')": started,
+        publish % '{"format": 2, "name": "MOT:u", "steps": []}': (
+            "workflow MOT:u: name: names that begin with MOT: belong to templates of job graphs"
+        ),
+        publish
+        % (step % '"kind": "subworkflow", "workflow": "MOT:t"'): f"workflow u: step s, workflow: {only}",
+        publish % (step % '"kind": "operation", "operation": "o", "join": "any"'): (
+            f"workflow u: step s, join: {only}"
+        ),
+    }
     for query, message in refused.items():
         with pytest.raises(psycopg.Error) as caught, engine.db.transaction():
             engine.db.execute(query.encode())
@@ -155,7 +157,13 @@ def test_who_emits_has_the_role_of_the_generator(engine: Engine):
     register(engine, "t", job("a"))
     generator(engine, "ada")
     engine.person("ben")
-    for name, is_refused in (("ada", False), ("cli:ada", False), ("ben", True), ("nobody", True), (None, True)):
+    for name, is_refused in (
+        ("ada", False),
+        ("cli:ada", False),
+        ("ben", True),
+        ("nobody", True),
+        (None, True),
+    ):
         query = "select fn_mot_graph_emit(1, 't', '{}', null, %s)"
         if not is_refused:
             engine.one(query, (name,))

@@ -6,8 +6,16 @@ import pytest
 
 from tests.sql.drive import Engine
 from tests.sql.job_graphs.graphing import (
-    any_of, emit, emitted, finish, job, perform, register, states, status,
-)  # fmt: skip
+    any_of,
+    emit,
+    emitted,
+    finish,
+    job,
+    perform,
+    register,
+    states,
+    status,
+)
 from tests.support.clock import Clock
 
 
@@ -21,7 +29,12 @@ def test_all_of_waits_for_every_parent_and_any_of_for_the_first(engine: Engine):
     worker = engine.worker()
     held = leases(engine, worker)
     finish(engine, worker, [held["b"]])
-    assert states(engine, number) == {"a": "in_progress", "b": "completed", "every": "not_started", "first": "ready"}
+    assert states(engine, number) == {
+        "a": "in_progress",
+        "b": "completed",
+        "every": "not_started",
+        "first": "ready",
+    }
     finish(engine, worker, [held["a"]])
     assert {"every": "ready", "first": "ready"}.items() <= states(engine, number).items()
     assert engine.one("select parents_join from job_queue where step_id = 'first'") == "any"
@@ -32,7 +45,10 @@ def test_two_parents_in_one_report_release_an_any_of_once(engine: Engine):
     number = emitted(engine, job("a"), job("b"), any_of("c", "a", "b"))
     worker = engine.worker()
     perform(engine, worker, "a", "b")
-    assert engine.one("select count(*) from event_log where event_type = 'step.ready' and unit_id & 1048575 = 3") == 1
+    assert (
+        engine.one("select count(*) from event_log where event_type = 'step.ready' and unit_id & 1048575 = 3")
+        == 1
+    )
     perform(engine, worker, "c")
     assert status(engine, number) == "succeeded"
 
@@ -59,8 +75,12 @@ def test_any_of_survives_dead_parents_until_the_last(engine: Engine):
     assert states(engine, number)["c"] == "not_started"
     finish(engine, worker, [held["b"]], "dead")
     assert states(engine, number) == {
-        "a": "cannot_complete", "b": "cannot_complete", "c": "cancelled", "d": "cancelled", "e": "cancelled",
-    }  # fmt: skip
+        "a": "cannot_complete",
+        "b": "cannot_complete",
+        "c": "cancelled",
+        "d": "cancelled",
+        "e": "cancelled",
+    }
     assert status(engine, number) == "failed"
 
 
@@ -103,11 +123,16 @@ def test_a_replayed_parent_opens_its_any_of_again(engine: Engine):
     worker = engine.worker()
     perform(engine, worker, "a", "b", outcome="dead")
     assert status(engine, number) == "failed"
-    engine.db.execute("update dot_config set config_value = '\"development\"' where config_key = 'approval.mode'")
+    engine.db.execute(
+        "update dot_config set config_value = '\"development\"' where config_key = 'approval.mode'"
+    )
     retry_one(engine, (number << 20) + 1)
     assert states(engine, number) == {
-        "a": "ready", "b": "cannot_complete", "c": "not_started", "d": "not_started",
-    }  # fmt: skip
+        "a": "ready",
+        "b": "cannot_complete",
+        "c": "not_started",
+        "d": "not_started",
+    }
     assert status(engine, number) == "active"
     perform(engine, worker, "a")
     perform(engine, worker, "c")
@@ -123,8 +148,12 @@ def test_a_replay_does_not_open_an_any_of_whose_parents_stay_dead(engine: Engine
     perform(engine, worker, "a", "b", outcome="dead")
     retry_one(engine, (number << 20) + 1)
     assert states(engine, number) == {
-        "a": "ready", "b": "cannot_complete", "x": "cancelled", "c": "cancelled", "y": "not_started",
-    }  # fmt: skip
+        "a": "ready",
+        "b": "cannot_complete",
+        "x": "cancelled",
+        "c": "cancelled",
+        "y": "not_started",
+    }
 
 
 def retry_one(engine: Engine, unit_id: int) -> None:
@@ -138,17 +167,24 @@ def retry_one(engine: Engine, unit_id: int) -> None:
 
 @pytest.mark.requirement("JW-10")
 def test_a_template_inside_a_template_is_a_workflow_of_its_own(engine: Engine):
-    register(engine, "inner", job("x", source_ref="$.input.id"), job("y", "x"), params={"id": {"type": "string"}})
     register(
-        engine, "outer", job("a"), job("b", "a", template="inner", params={"id": "$.input.order"}), job("c", "b"),
+        engine, "inner", job("x", source_ref="$.input.id"), job("y", "x"), params={"id": {"type": "string"}}
+    )
+    register(
+        engine,
+        "outer",
+        job("a"),
+        job("b", "a", template="inner", params={"id": "$.input.order"}),
+        job("c", "b"),
         params={"order": {"type": "string"}},
-    )  # fmt: skip
+    )
     outer = emit(engine, "outer", {"order": "o-1"}, p_correlation_id="c-1")["workflow_id"]
     worker = engine.worker()
     perform(engine, worker, "a")
     inner = engine.one("select workflow_id from job_workflow where template_id = 'inner'")
     assert engine.db.execute(
-        "select generator, status, parent_workflow_id, parent_job_id, correlation_id from job_workflow where workflow_id = %s",
+        "select generator, status, parent_workflow_id, parent_job_id, correlation_id"
+        " from job_workflow where workflow_id = %s",
         (inner,),
     ).fetchone() == ("MOT:inner", "active", outer, (outer << 20) + 2, "c-1")
     assert engine.one("select source_ref from job_queue where step_id = 'x'") == "o-1"
@@ -166,7 +202,12 @@ def test_a_nested_graph_that_fails_fails_its_job(engine: Engine):
     worker = engine.worker()
     held = leases(engine, worker)
     finish(engine, worker, [held["x"]], "dead")
-    assert states(engine, outer) == {"a": "in_progress", "b": "cannot_complete", "c": "cancelled", "d": "not_started"}
+    assert states(engine, outer) == {
+        "a": "in_progress",
+        "b": "cannot_complete",
+        "c": "cancelled",
+        "d": "not_started",
+    }
     finish(engine, worker, [held["a"]])
     perform(engine, worker, "d")
     assert status(engine, outer) == "partially_failed"

@@ -46,17 +46,32 @@ def test_an_event_of_a_handler_enqueues_a_job_once(engine: Engine):
     assert follow(engine) == 2
     assert follow(engine) == 0
     rows = engine.db.execute(
-        "select job_kind, safe_payload, idempotency_key, source_ref, created_by from job_queue where operation = 'ship' order by job_id"
+        "select job_kind, safe_payload, idempotency_key, source_ref, created_by"
+        " from job_queue where operation = 'ship' order by job_id"
     ).fetchall()
-    events = [event for (event,) in engine.db.execute("select event_id from event_log where event_type = 'event.emitted' order by event_id").fetchall()]  # fmt: skip
+    events = [
+        event
+        for (event,) in engine.db.execute(
+            "select event_id from event_log where event_type = 'event.emitted' order by event_id"
+        ).fetchall()
+    ]
     assert rows == [
         (
             "ship",
-            {"route": "found", "event_id": event, "event_type": "order.found", "run_id": lease.unit_id >> 20, "unit_id": lease.unit_id, "order": order},
-            f"route:found:{event}", f"event:{event}", "engine",
+            {
+                "route": "found",
+                "event_id": event,
+                "event_type": "order.found",
+                "run_id": lease.unit_id >> 20,
+                "unit_id": lease.unit_id,
+                "order": order,
+            },
+            f"route:found:{event}",
+            f"event:{event}",
+            "engine",
         )
         for event, order in zip(events[1:], ["o-1", "o-2"], strict=True)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.requirement("JW-09")
@@ -64,9 +79,7 @@ def test_a_signal_enqueues_a_job(engine: Engine):
     route(engine, "paid", "payment", "book", "amount")
     engine.publish("w", wait("pay", "payment"))
     run_id = engine.start("w")
-    engine.db.execute(
-        "select fn_signal(1, %s, 'payment', %s, 'k-1', 'test')", (run_id, Jsonb({"amount": 5}))
-    )
+    engine.db.execute("select fn_signal(1, %s, 'payment', %s, 'k-1', 'test')", (run_id, Jsonb({"amount": 5})))
     assert follow(engine) == 1
     assert engine.one("select safe_payload -> 'amount' from job_queue where operation = 'book'") == 5
 
@@ -88,7 +101,9 @@ def test_an_event_with_data_becomes_a_problem_and_the_next_is_routed(engine: Eng
     emit_event(engine, worker, lease, "seen", {"what": {"id": 1}})
     assert follow(engine) == 1
     assert engine.one("select count(*) from job_queue where operation = 'look'") == 1
-    category, subject, reason = engine.db.execute("select category_code, subject, reason from governance_problem").fetchone()  # fmt: skip
+    category, subject, reason = engine.db.execute(
+        "select category_code, subject, reason from governance_problem"
+    ).fetchone()
     assert (category, subject) == ("event_route", "r")
     assert "payload.what.raw: this names data" in reason
 
@@ -123,7 +138,9 @@ def test_jobs_that_follow_each_other_without_end_are_stopped(engine: Engine):
         ("r", "seen", ["content"], "fields.content: this names data"),
     ],
 )
-def test_a_route_that_is_not_sound_is_refused(engine: Engine, name: Any, event_type: str, fields: list[str], message: str):  # fmt: skip
+def test_a_route_that_is_not_sound_is_refused(
+    engine: Engine, name: Any, event_type: str, fields: list[str], message: str
+):
     with pytest.raises(psycopg.Error) as caught, engine.db.transaction():
         engine.one(SET, (name, event_type, "op", fields))
     assert caught.value.sqlstate == "SW001"

@@ -180,3 +180,41 @@ as $$
     update stepwell.job_workflow_detail as w set status = 'active'
     where w.tenant_id = p_tenant_id and w.workflow_id = p_run_id and w.status <> 'active'
 $$;
+
+-- The status of a job workflow computed from its jobs alone, without counters and without how its run ended. A paused workflow is
+-- active.
+create or replace function stepwell._graph_status_computed(p_tenant_id int, p_workflow_id bigint) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select case
+        when w.state_code = 'cancelled' then 'cancelled'
+        when w.state_code = 'paused' or n.open_count > 0 then 'active'
+        when n.done_count = n.all_count then 'succeeded'
+        when n.done_count > 0 then 'partially_failed'
+        when n.dead_count > 0 then 'failed'
+        else 'cancelled' end
+    from stepwell.work_unit as w
+    cross join lateral (
+        select count(*) as all_count, count(*) filter (where not stepwell._has_ended(u.state_code)) as open_count,
+            count(*) filter (where u.state_code in ('completed', 'skipped')) as done_count,
+            count(*) filter (where u.state_code = 'cannot_complete') as dead_count
+        from stepwell.work_unit as u
+        where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_workflow_id) + 1 and stepwell._run_last(p_workflow_id)
+            and u.scope = 'step'
+    ) as n
+    where w.tenant_id = p_tenant_id and w.unit_id = stepwell._run_unit(p_workflow_id)
+$$;
+
+-- Checks that there is such a job workflow.
+-- Raises: SW002.
+create or replace function stepwell._graph_find(p_tenant_id int, p_workflow_id bigint) returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if not exists (select from stepwell.job_workflow_detail as w where w.tenant_id = p_tenant_id and w.workflow_id = p_workflow_id) then
+        raise exception using errcode = 'SW002', column = 'workflow_id', message = format('job workflow %s does not exist', p_workflow_id);
+    end if;
+end
+$$;

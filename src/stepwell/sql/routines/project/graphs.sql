@@ -1,5 +1,18 @@
 -- Job workflows under the names of document 001, and who may execute: nothing here can name the generator.
 
+-- The status of a job workflow from its run: how the run ended, and how many of its jobs succeeded or are dead.
+create or replace function stepwell._graph_status(p_finished_state text, p_completed_count int, p_failed_count int) returns text
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select case when p_finished_state is null then 'active'
+        when p_finished_state = 'completed' then 'succeeded'
+        when p_finished_state = 'cancelled' then 'cancelled'
+        when p_completed_count > 0 then 'partially_failed'
+        when p_failed_count > 0 then 'failed'
+        else 'cancelled' end
+$$;
+
 -- Every job workflow: a run of a template, with its derived status.
 create or replace view stepwell.job_workflow with (security_invoker = true) as
 select
@@ -35,7 +48,12 @@ select
     w.workflow_id,
     w.workflow_kind,
     w.generator,
+    w.template_id,
+    w.template_version,
     w.status,
+    w.correlation_id,
+    w.params_keys,
+    w.job_count,
     n.waiting_steps,
     n.queued_steps,
     n.in_progress_steps,
@@ -44,8 +62,11 @@ select
     n.succeeded_steps,
     n.dead_letter_steps,
     n.cancelled_steps,
+    w.parent_workflow_id,
+    w.emitted_by,
     w.enqueued_at,
-    w.finished_at
+    w.finished_at,
+    w.refreshed_at
 from stepwell.job_workflow as w
 cross join lateral (
     select
@@ -61,6 +82,78 @@ cross join lateral (
     where u.tenant_id = w.tenant_id and u.scope = 'step'
         and u.unit_id between stepwell._run_unit(w.workflow_id) + 1 and stepwell._run_last(w.workflow_id)
 ) as n;
+
+-- The templates of job graphs, each in its newest version.
+create or replace view stepwell.v_job_template with (security_invoker = true) as
+select
+    t.tenant_id,
+    t.template_id,
+    t.workflow_kind,
+    t.description,
+    v.version_no,
+    v.step_count as job_count,
+    t.template,
+    t.registered_at,
+    t.registered_by
+from stepwell.job_template as t
+cross join lateral (
+    select x.version_no, x.step_count from stepwell.workflow_version as x
+    where x.tenant_id = t.tenant_id and x.workflow_id = t.workflow_id
+    order by x.version_no desc limit 1
+) as v;
+
+-- Event routes, with the names of their operations.
+create or replace view stepwell.v_event_route with (security_invoker = true) as
+select
+    r.tenant_id,
+    r.route_name,
+    r.event_type,
+    o.operation_name,
+    r.fields,
+    r.priority,
+    r.created_at,
+    r.created_by
+from stepwell.event_route as r
+inner join stepwell.operation as o on r.tenant_id = o.tenant_id and r.operation_id = o.operation_id;
+
+-- The jobs of each job workflow, with nested graphs.
+create or replace view stepwell.v_graph_job with (security_invoker = true) as
+select
+    w.tenant_id,
+    w.workflow_id,
+    u.unit_id as job_id,
+    d.step_id as local_id,
+    o.operation_name as job_kind,
+    c.class_name as executor,
+    u.state_code,
+    case when d.config ->> 'join' = 'any' then 'any' else 'all' end as join_kind,
+    array(
+        select u.unit_id + r.from_no - u.def_no from stepwell.workflow_step_relations as r
+        where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no order by r.from_no
+    ) as parents,
+    stepwell._job_ref(d.config ->> 'source_ref', w.ref_params) as source_ref,
+    stepwell._job_ref(d.config ->> 'target_ref', w.ref_params) as target_ref,
+    stepwell._job_ref(d.config ->> 'payload_ref', w.ref_params) as payload_ref,
+    (
+        select t.due_at from stepwell.timer as t
+        where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind = 'start'
+    ) as process_after,
+    u.priority,
+    stepwell._attempt_no(u.state_code, u.attempt_count, u.started_at) as attempt,
+    u.max_attempts,
+    (
+        select max(r.run_id) from stepwell.run_detail as r
+        where d.step_kind = 'subworkflow' and r.tenant_id = u.tenant_id and r.trigger_type = 'subworkflow'
+            and r.trigger_ref = u.unit_id || ':' || u.lease_no
+    ) as nested_workflow_id
+from stepwell.job_workflow_detail as w
+inner join stepwell.work_unit as u
+    on w.tenant_id = u.tenant_id and u.scope = 'step'
+    and u.unit_id between stepwell._run_unit(w.workflow_id) + 1 and stepwell._run_last(w.workflow_id)
+inner join stepwell.workflow_step_def as d
+    on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+left join stepwell.operation as o on u.tenant_id = o.tenant_id and d.operation_id = o.operation_id
+left join stepwell.executor_class as c on u.executor_class_id = c.executor_class_id;
 
 -- Who consumes jobs: each worker session and the executors it serves.
 create or replace view stepwell.consumer_registry with (security_invoker = true) as
@@ -93,6 +186,7 @@ inner join stepwell.executor_class as c on o.executor_class_id = c.executor_clas
 
 -- The four surfaces of the document are views: nothing enters them but by the functions of the engine. A row that names the generator
 -- is refused by the rule of the document, whoever writes it; any other row because it is a view.
+-- Raises: 23514 for the generator; SW004 for every other row.
 create or replace function stepwell._surface_refuse() returns trigger
 language plpgsql
 set search_path = stepwell, pg_temp

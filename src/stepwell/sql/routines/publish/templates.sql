@@ -149,7 +149,7 @@ begin
     select j.job ->> 'local_id' as local_id into v_bad
     from jsonb_array_elements(p_jobs) with ordinality as j (job, place)
     where j.job ? 'parents' and (jsonb_typeof(j.job -> 'parents') <> 'array'
-        or jsonb_path_exists(j.job -> 'parents', 'strict $[*] ? (@.type() != "string")', '{}', true))
+        or exists (select from jsonb_array_elements(j.job -> 'parents') as p (parent) where jsonb_typeof(p.parent) <> 'string'))
     order by j.place limit 1;
     if found then
         return format('job %s, parents: a list of local_ids is required', v_bad.local_id);
@@ -368,8 +368,9 @@ begin
     end if;
     select s.step ->> 'id' as step_id, case when s.step ->> 'workflow' ~ '^MOT:' then 'workflow'
         when s.step ? 'join' then 'join' else 'delay_seconds' end as field into v_step
-    from jsonb_path_query(p_graph, 'strict $.steps[*] ? (exists (@.join) || exists (@.delay_seconds) || @.workflow starts with "MOT:")',
-        '{}', true) as s (step) limit 1;
+    from jsonb_array_elements(case jsonb_typeof(p_graph -> 'steps') when 'array' then p_graph -> 'steps' else '[]' end) as s (step)
+    where s.step ?| array['join', 'delay_seconds'] or s.step ->> 'workflow' ~ '^MOT:'
+    limit 1;
     if found then
         raise exception using errcode = 'SW001', column = v_step.field,
             message = format('workflow %s: step %s, %s: is accepted only in templates of job graphs', p_graph ->> 'name', v_step.step_id, v_step.field);
