@@ -178,7 +178,6 @@ IN_ANOTHER_FILE: dict[str, str] = {
     "_graphs_begin": _GRAPH,
     "_delays_end": _GRAPH,
     "_joins_recount": _GRAPH,
-    "_executes_check": "what the generator may not do is said in one file",
     "_graph_is_no_template": "what only templates say is in the file of templates",
     "_pending_first": "what only templates say is in the file of templates",
 }
