@@ -61,6 +61,7 @@ def fill(file: Path) -> None:
                 continue
 
 
+@pytest.mark.timeout(300)
 def test_runs_complete_after_a_full_disk_and_every_pause_is_short(small_disk: Path):
     app = sw.App(data_dir=str(small_disk / "data"))
 
@@ -82,14 +83,14 @@ def test_runs_complete_after_a_full_disk_and_every_pause_is_short(small_disk: Pa
                 with suppress(TimeoutError):
                     await asyncio.wait_for(pauses.has_paused.wait(), 1.0)
             filler.unlink()
-            waited = await app.wait(runs, limit_seconds=100)
+            waited = await app.wait(runs, limit_seconds=200)
             assert {run.state for run in waited.ended} == {"completed"}
             assert waited.open == []
 
     logger = logging.getLogger("stepwell.worker")
     logger.addHandler(pauses)
     try:
-        asyncio.run(asyncio.wait_for(scenario(), 110))
+        asyncio.run(asyncio.wait_for(scenario(), 280))
     finally:
         logger.removeHandler(pauses)
     assert max(pauses.seconds) <= exchange.RETRY_LIMIT_SECONDS
