@@ -127,6 +127,7 @@ def test_a_policy_timeout_is_a_recorded_deny(app, play, db, ledger, acts):
     assert "policy_timeout" in failure(db)[1]
 
 
+@pytest.mark.requirement("RT-06")
 def test_a_handler_can_catch_a_deny_and_do_something_else(app, play, db, ledger):
     put_in_force(db, rule("reads", "allow", "$.writes == false"))
 
@@ -145,6 +146,8 @@ def test_a_handler_can_catch_a_deny_and_do_something_else(app, play, db, ledger)
             assert found == ["no_match", {"entry": "A", "amount": None}]
 
     play(scenario)
+    assert ledger.keys() == []
+    assert [effect for effect, *_ in verdicts(db)] == ["deny", "allow"]
 
 
 def test_an_unknown_connector_or_operation_is_named(app, play, db, ledger):

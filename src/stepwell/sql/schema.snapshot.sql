@@ -5374,7 +5374,7 @@ create function stepwell._fields_diff(p_before jsonb, p_after jsonb) returns jso
 create function stepwell._first_administrator(p_tenant_id integer, p_name text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._floor_states()
-create function stepwell._floor_states() returns TABLE(state_code text, semantic_class text, is_terminal boolean, ordinal integer) language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._floor_states() returns TABLE(state_code text, semantic_class text, is_terminal boolean, ordinal integer, ui_color_token text) language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 

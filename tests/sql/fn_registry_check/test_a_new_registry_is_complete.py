@@ -7,18 +7,33 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.sql.drive import Engine, human
+from tests.support.clock import Clock
+
+CORRECTION_REASONS = ("data_error", "policy_change", "downstream_dependency_failed", "regulatory_recall")
 
 FLOOR = [
-    ("not_started", "idle", False),
-    ("ready", "active", False),
-    ("in_progress", "active", False),
-    ("waiting", "wait", False),
-    ("blocked", "wait", False),
-    ("overdue", "red", False),
-    ("failed", "red", False),
-    ("cannot_complete", "red", False),
-    ("completed", "active", True),
+    ("not_started", "idle", False, "gray"),
+    ("ready", "active", False, "green_pale"),
+    ("in_progress", "active", False, "green"),
+    ("waiting", "wait", False, "yellow"),
+    ("blocked", "wait", False, "yellow_dark"),
+    ("overdue", "red", False, "red_pale"),
+    ("failed", "red", False, "red"),
+    ("cannot_complete", "red", False, "red_dark"),
+    ("completed", "active", True, "green_deep"),
 ]
+# Section 3.2. The ground of green is another one: the document's #059669 has too little contrast.
+TOKENS = {
+    "gray": ("#4B5563", "#F3F4F6", "circle_hollow"),
+    "green_pale": ("#047857", "#ECFDF5", "triangle_outline"),
+    "green": ("#FFFFFF", "#04875E", "triangle_filled"),
+    "green_deep": ("#FFFFFF", "#047857", "check_filled"),
+    "yellow": ("#92400E", "#FEF3C7", "hourglass"),
+    "yellow_dark": ("#FFFFFF", "#B45309", "warn_filled"),
+    "red_pale": ("#B91C1C", "#FEE2E2", "clock_alert"),
+    "red": ("#FFFFFF", "#DC2626", "cross_filled"),
+    "red_dark": ("#FFFFFF", "#991B1B", "stop_filled"),
+}
 
 
 def test_every_check_is_ok(db: psycopg.Connection):
@@ -38,10 +53,17 @@ def test_there_is_one_active_machine_for_each_scope(db: psycopg.Connection):
 @pytest.mark.parametrize("machine", ["step.1", "task.1", "job.1", "workflow_run.1"])
 def test_the_floor_equals_the_source_document(db: psycopg.Connection, machine: str):
     query = """
-        select state_code, semantic_class, is_terminal from state_def
+        select state_code, semantic_class, is_terminal, split_part(ui_color_token, '.', 3) from state_def
         where state_machine_id = %s and not is_derived order by ordinal
     """
     assert db.execute(query, (machine,)).fetchall() == FLOOR
+    # Every floor state has its short message, beside its label, in both languages.
+    query = """
+        select count(distinct (t.text_key, t.lang)) from state_def as s
+        inner join i18n_text as t on t.text_key in (s.ui_label_i18n_key, s.ui_short_message_key)
+        where s.state_machine_id = %s and not s.is_derived and btrim(t.text_value) <> ''
+    """
+    assert db.execute(query, (machine,)).fetchone() == (4 * len(FLOOR),)
 
 
 @pytest.mark.requirement("SM-02")
@@ -69,6 +91,12 @@ def test_floor_labels_are_those_of_the_document(db: psycopg.Connection):
 @pytest.mark.requirement("SM-02")
 def test_every_token_declares_what_the_document_asks_for(db: psycopg.Connection):
     query = """
+        select split_part(config_key, '.', 3), config_value ->> 'fg', config_value ->> 'bg',
+            config_value ->> 'shape_token'
+        from dot_config where config_key like 'ui.traffic\\_light.%'
+    """
+    assert {name: tuple(rest) for name, *rest in db.execute(query)} == TOKENS
+    query = """
         select config_key from dot_config where config_key like 'ui.traffic\\_light.%'
             and not (config_value ?& '{fg,bg,contrast_ratio,shape_token,high_contrast}'
                 and config_value -> 'high_contrast' ?& '{fg,bg}')
@@ -92,16 +120,32 @@ def test_derived_states_extend_the_floor(db: psycopg.Connection):
         ("workflow_run", "paused", "waiting"),
         ("workflow_run", "cancelled", "cannot_complete"),
     ]
+    # Section 4.5: class, colour, icon, terminal.
+    query = """
+        select distinct s.state_code, s.semantic_class, s.ui_color_token, s.ui_icon_token, s.is_terminal
+        from state_def as s inner join state_machine_def as m on s.state_machine_id = m.state_machine_id
+        where s.state_code in ('paused', 'cancelled') and m.scope in ('step', 'task', 'workflow_run')
+        order by 1
+    """
+    assert db.execute(query).fetchall() == [
+        ("cancelled", "red", "ui.traffic_light.red_dark", "icon.cancel_filled", True),
+        ("paused", "wait", "ui.traffic_light.yellow_dark", "icon.pause_filled", False),
+    ]
 
 
 @pytest.mark.requirement("SM-10")
 def test_waiting_has_its_four_facets_in_order(db: psycopg.Connection):
     query = """
-        select facet_code from state_facet_def
-        where state_machine_id = 'step.1' and state_code = 'waiting' order by primary_ordinal
+        select facet_code, primary_ordinal from state_facet_def
+        where state_machine_id = %s and state_code = 'waiting' order by primary_ordinal
     """
-    facets = [code for (code,) in db.execute(query)]
-    assert facets == ["waiting_dependency", "waiting_human", "waiting_external", "waiting_time_gate"]
+    for machine in ("step.1", "task.1"):
+        assert db.execute(query, (machine,)).fetchall() == [
+            ("waiting_dependency", 10),
+            ("waiting_human", 20),
+            ("waiting_external", 30),
+            ("waiting_time_gate", 40),
+        ]
 
 
 @pytest.mark.requirement("SM-20")
@@ -135,6 +179,40 @@ def test_vocabularies_are_rows_of_dot_config_in_both_languages(db: psycopg.Conne
         ("cancel_reason", True),
         ("correction_reason", True),
     ]
+    # The words of section 4.2: correction reasons, and what may be missing.
+    wanted = {
+        *(f"correction_reason.{reason}" for reason in CORRECTION_REASONS),
+        *(f"block_reason.{reason}" for reason in ("missing_iu", "missing_approval", "config_error")),
+    }
+    query = "select substr(config_key, 7) from dot_config where config_key like 'vocab.%'"
+    assert wanted <= {key for (key,) in db.execute(query)}
+
+
+@pytest.mark.requirement("SM-20")
+def test_a_row_is_enough_for_a_new_word_and_another_threshold(engine: Engine, clock: Clock):
+    engine.person("ada")
+    engine.publish("w", human("sign", assignee="ada"), human("other", assignee="ada"), edges=[])
+    run_id = engine.start("w")
+    sign, other = engine.unit(run_id, "sign"), engine.unit(run_id, "other")
+    for unit in (sign, other):
+        engine.db.execute("select fn_step_claim(1, %s, 'ada')", (unit,))
+    block = "select fn_step_block(1, %s, 'ada', 'strike')"
+    with pytest.raises(psycopg.Error) as refused:
+        engine.db.execute(block, (other,))
+    assert refused.value.sqlstate == "SW004"
+    engine.db.execute(
+        """insert into dot_config (config_key, config_value, description)
+           values ('vocab.block_reason.strike', '{"vi": "Đình công", "en": "Strike"}', 'Nobody works')"""
+    )
+    engine.db.execute(block, (other,))
+    clock.advance(minutes=10)
+    severity = "select fn_step_blocked_severity(%s)"
+    assert engine.one(severity, (other,)) == "yellow_dark"
+    engine.db.execute(
+        """update dot_config set config_value = '300'
+           where config_key = 'block_severity.threshold_seconds.default'"""
+    )
+    assert engine.one(severity, (other,)) == "red"
 
 
 @pytest.mark.requirement("SM-16")

@@ -19,7 +19,8 @@ FAULTS = {
         """update state_def set semantic_class = 'idle'
            where state_machine_id = 'job.1' and state_code = 'failed'""",
         "floor_complete",
-        "job.1 state failed is (idle, terminal f, ordinal 7), the floor says (red, terminal f, ordinal 7)",
+        "job.1 state failed is (idle, terminal f, ordinal 7, ui.traffic_light.red), "
+        "the floor says (red, terminal f, ordinal 7, ui.traffic_light.red)",
     ),
     "a floor state becomes terminal": (
         """update state_def set is_terminal = true
@@ -32,6 +33,12 @@ FAULTS = {
            where state_machine_id = 'step.1' and state_code = 'blocked'""",
         "floor_complete",
         "step.1 lacks floor state blocked",
+    ),
+    "a floor state changes its colour": (
+        """update state_def set ui_color_token = 'ui.traffic_light.green'
+           where state_machine_id = 'task.1' and state_code = 'blocked'""",
+        "floor_complete",
+        "task.1 state blocked is (wait, terminal f, ordinal 5, ui.traffic_light.green), the floor says",
     ),
     "a tenth state is declared a floor state": (
         """update state_def set is_derived = false, floor_equivalent = null, justification = null
@@ -236,7 +243,7 @@ def test_a_machine_without_the_floor_cannot_be_active(db: psycopg.Connection):
 
 
 @pytest.mark.requirement("SM-03")
-@pytest.mark.parametrize("fault", list(FAULTS)[1:4])
+@pytest.mark.parametrize("fault", list(FAULTS)[1:5])
 def test_an_active_machine_keeps_its_floor(db: psycopg.Connection, fault: str):
     with pytest.raises(psycopg.Error, match="cannot be active"):
         db.execute(FAULTS[fault][0])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.sql.drive import Engine, human, operation
+from tests.support.clock import Clock
 
 ENVELOPE = (
     "state_machine_id state_code waiting_facet pinned_iu_version_id pic_id executor_class_ref started_at"
@@ -60,3 +63,41 @@ def test_every_column_is_there_and_has_its_value(engine: Engine):
     assert run[:2] == (run_id, "green")
     assert run[2]["basis_step_run_ids"] == [sign]
     assert engine.one("select executor_class_ref from step_run where step_id = 'call'") == "default"
+
+
+@pytest.mark.requirement("SM-21")
+def test_the_columns_follow_the_work(engine: Engine, clock: Clock):
+    engine.person("ada")
+    ada = engine.one("select person_id from person where name_key = 'ada'")
+    engine.publish("w", human("sign", assignee="ada", tasks=[{"id": "read", "assignee": "ada"}]))
+    run_id = engine.start("w")
+    sign, read = engine.unit(run_id, "sign"), engine.one("select task_run_id from task_run")
+    units = (("step_run", "step_run_id", sign), ("task_run", "task_run_id", read))
+    state = "state_machine_id, state_code, waiting_facet, pic_id"
+    for view, key, unit in units:
+        clock.advance(minutes=1)
+        engine.db.execute("select fn_step_claim(1, %s, 'ada')", (unit,))
+        engine.db.execute("select fn_step_wait(1, %s, 'ada', '{waiting_human}')", (unit,))
+        machine = view.replace("_run", ".1")
+        query = f"select {state}, completed_at from {view} where {key} = %s"
+        found = engine.db.execute(query, (unit,)).fetchone()
+        assert found == (machine, "waiting", "waiting_human", ada, None)
+        engine.db.execute("select fn_step_resume(1, %s, 'ada', 'note:1')", (unit,))
+    for view, key, unit in reversed(units):
+        clock.advance(minutes=1)
+        engine.db.execute("select fn_step_complete(1, %s, 'ada', '{}')", (unit,))
+        query = f"""
+            select state_code, waiting_facet, date_trunc('minute', started_at - r.created_at),
+                date_trunc('minute', s.completed_at - s.started_at), s.last_transition_at = s.completed_at
+            from {view} as s inner join run_detail as r on s.workflow_run_id = r.run_id where {key} = %s
+        """
+        started, took = (1, 3) if unit == sign else (2, 1)
+        assert engine.db.execute(query, (unit,)).fetchone() == (
+            "completed", None, timedelta(minutes=started), timedelta(minutes=took), True,
+        )  # fmt: skip
+    run = engine.db.execute(
+        """select r.state_machine_id, r.rollup_state_code, r.last_rollup_at = s.completed_at, v.version_no
+           from workflow_run as r inner join step_run as s on r.workflow_run_id = s.workflow_run_id
+           inner join workflow_version as v on r.workflow_def_id = v.version_id"""
+    ).fetchone()
+    assert run == ("workflow_run.1", "green", True, 1)

@@ -104,7 +104,8 @@ def test_a_chain_is_read_as_document_004_tells_it(engine: Engine, clock: Clock):
     # Waiting(waitingEventType, timeout): the step waits, the instance stays where it is.
     engine.report(session, (lease, "waiting", {"event": "paid", "seconds": 60}))
     waiting = (
-        "status, waiting_event_type, deadline_at - stepwell.now() > interval '50s', next_run_at, locked_by"
+        "status, waiting_event_type, deadline_at - stepwell.now() between interval '50s' and interval '60s',"
+        " next_run_at, locked_by"
     )
     assert steps(engine, run_id, waiting)[0] == ("WAITING", "paid", True, None, None)
     assert row(engine, "status, current_step_seq", "workflow_instance", "instance_id", run_id) == (
@@ -145,13 +146,14 @@ def status(engine: Engine, run_id: int) -> str:
     return found
 
 
-@pytest.mark.requirement("RT-02")
-@pytest.mark.requirement("RT-17")
+@pytest.mark.requirement("RT-01", "RT-02", "RT-17")
 def test_a_run_is_read_as_document_003_tells_it(engine: Engine, clock: Clock):
+    engine.publish("w", operation("a"))
     engine.publish("w", operation("a", retry={"max_attempts": 2}))
+    version_id = engine.one("select version_id from workflow_version where version_no = 2")
     run_id = engine.start("w", ref="INC-1")
-    columns = "trigger_type, trigger_ref, status, workflow_version_id is not null"
-    assert row(engine, columns, "runtime_run", "run_id", run_id) == ("w", "INC-1", "queued", True)
+    columns = "tenant_id, trigger_type, trigger_ref, status, workflow_version_id"
+    assert row(engine, columns, "runtime_run", "run_id", run_id) == (1, "w", "INC-1", "queued", version_id)
     session = engine.worker()
     (lease,) = engine.claim(session)
     assert status(engine, run_id) == "running"

@@ -88,13 +88,14 @@ as $$
     union all
     select
         'floor_complete',
-        format('%s state %s is (%s, terminal %s, ordinal %s), the floor says (%s, terminal %s, ordinal %s)',
-            s.state_machine_id, s.state_code, s.semantic_class, s.is_terminal, s.ordinal,
-            f.semantic_class, f.is_terminal, f.ordinal)
+        format('%s state %s is (%s, terminal %s, ordinal %s, %s), the floor says (%s, terminal %s, ordinal %s, %s)',
+            s.state_machine_id, s.state_code, s.semantic_class, s.is_terminal, s.ordinal, s.ui_color_token,
+            f.semantic_class, f.is_terminal, f.ordinal, f.ui_color_token)
     from floor_machine as m
     inner join state_def as s on m.state_machine_id = s.state_machine_id
     inner join floor_state as f on s.state_code = f.state_code
-    where (s.semantic_class, s.is_terminal, s.ordinal) <> (f.semantic_class, f.is_terminal, f.ordinal)
+    where (s.semantic_class, s.is_terminal, s.ordinal, s.ui_color_token)
+        <> (f.semantic_class, f.is_terminal, f.ordinal, f.ui_color_token)
     union all
     select 'derived_states_map_to_the_floor', format('%s state %s is neither of the floor nor derived from it',
         s.state_machine_id, s.state_code)

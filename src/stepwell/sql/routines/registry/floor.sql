@@ -1,15 +1,17 @@
 -- The nine states of the floor, and the gate: a machine that lacks one of them cannot be active.
 
--- The nine floor states with their class, whether they are terminal, and their order.
+-- The nine floor states with their class, whether they are terminal, their order and their colour token.
 create or replace function stepwell._floor_states()
-returns table (state_code text, semantic_class text, is_terminal boolean, ordinal int)
+returns table (state_code text, semantic_class text, is_terminal boolean, ordinal int, ui_color_token text)
 language sql immutable
 set search_path = stepwell, pg_temp
 as $$
-    values
-    ('not_started', 'idle', false, 1), ('ready', 'active', false, 2), ('in_progress', 'active', false, 3),
-    ('waiting', 'wait', false, 4), ('blocked', 'wait', false, 5), ('overdue', 'red', false, 6),
-    ('failed', 'red', false, 7), ('cannot_complete', 'red', false, 8), ('completed', 'active', true, 9)
+    select f.state_code, f.semantic_class, f.state_code = 'completed', f.ordinal, 'ui.traffic_light.' || f.colour
+    from (values
+        ('not_started', 'idle', 1, 'gray'), ('ready', 'active', 2, 'green_pale'), ('in_progress', 'active', 3, 'green'),
+        ('waiting', 'wait', 4, 'yellow'), ('blocked', 'wait', 5, 'yellow_dark'), ('overdue', 'red', 6, 'red_pale'),
+        ('failed', 'red', 7, 'red'), ('cannot_complete', 'red', 8, 'red_dark'), ('completed', 'active', 9, 'green_deep')
+    ) as f (state_code, semantic_class, ordinal, colour)
 $$;
 
 -- Refuses a machine of work that is active and does not have the nine floor states as the floor has them. Write its states
@@ -29,7 +31,8 @@ begin
         where m.active and m.scope in ('step', 'task', 'job', 'workflow_run') and not exists (
             select from stepwell.state_def as s
             where s.state_machine_id = m.state_machine_id and not s.is_derived
-                and (s.state_code, s.semantic_class, s.is_terminal, s.ordinal) = (f.state_code, f.semantic_class, f.is_terminal, f.ordinal))
+                and (s.state_code, s.semantic_class, s.is_terminal, s.ordinal, s.ui_color_token)
+                    = (f.state_code, f.semantic_class, f.is_terminal, f.ordinal, f.ui_color_token))
         group by m.state_machine_id
     loop
         raise exception using errcode = 'SW004', column = 'active', message = format(
