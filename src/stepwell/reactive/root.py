@@ -63,19 +63,26 @@ class _StatusMap(Mapping[str, ReadonlySignal[NodeStatus]]):
 
 
 class _Running:
-    """How many units of a concurrency limit run, as a signal that all of them share."""
+    """Whether a concurrency limit has a free slot, as signals that all its units share: one for units that do
+    not run, one for a unit that runs. They change only when the limit is reached or left, however many units
+    start and end meanwhile."""
 
     def __init__(self, line: Line, running: set[str]) -> None:
-        self.line = line
+        self.limit = line.limit
         self.paths = running
-        self.count = Signal(len(running))
+        self.for_others = Signal(self._has_slot(0))
+        self.for_running = Signal(self._has_slot(1))
 
     def changed(self, unit: Unit) -> None:
         if unit.status is NodeStatus.RUNNING:
             self.paths.add(unit.path)
         else:
             self.paths.discard(unit.path)
-        self.count.set(len(self.paths))
+        self.for_others.set(self._has_slot(0))
+        self.for_running.set(self._has_slot(1))
+
+    def _has_slot(self, own: int) -> bool:
+        return len(self.paths) - own < self.limit
 
 
 class WorkflowReactiveRoot:
@@ -286,9 +293,10 @@ class WorkflowReactiveRoot:
         line = unit.frame.line(self.graph, unit)
         if line is None:
             return satisfied
-        # One shared number instead of the status of each sibling: else a change would cost n times n.
+        # A shared answer instead of the status of each sibling: else a change would cost n times n.
+        running = self._running_of(line)
         is_running = self._status(unit.path)() is NodeStatus.RUNNING
-        return satisfied and self._running_of(line).count() - is_running < line.limit
+        return satisfied and (running.for_running() if is_running else running.for_others())
 
     def _running_of(self, line: Line) -> _Running:
         found = self._running.get(line)

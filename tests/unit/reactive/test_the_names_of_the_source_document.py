@@ -20,6 +20,7 @@ from stepwell.reactive import (
     call_status_to_node_status,
     node_status_to_call_action,
 )
+from stepwell.reactive.frames import Unit
 from tests.unit.reactive.calls import complete, graph_of, requested, responded
 
 S = NodeStatus
@@ -121,8 +122,19 @@ def test_an_error_tells_every_running_call_to_abort_before_the_root_is_disposed(
 
 
 @pytest.mark.requirement("RX-08")
-def test_watching_many_limited_nodes_costs_one_number_for_each_change():
+def test_watching_many_limited_nodes_costs_nothing_until_the_limit_is_reached(
+    monkeypatch: pytest.MonkeyPatch,
+):
     count = 200
+    computed = 0
+    has_slot = WorkflowReactiveRoot._has_slot
+
+    def counted(root: WorkflowReactiveRoot, unit: Unit) -> bool:
+        nonlocal computed
+        computed += 1
+        return has_slot(root, unit)
+
+    monkeypatch.setattr(WorkflowReactiveRoot, "_has_slot", counted)
     root = WorkflowReactiveRoot(graph_of(Parallel(*(op(f"n{at}") for at in range(count)), max_concurrency=5)))
     asked = 0
     for at in range(count):
@@ -138,6 +150,8 @@ def test_watching_many_limited_nodes_costs_one_number_for_each_change():
         complete(root, f"n{at}")
     assert all(root.get_status(f"n{at}") is S.COMPLETED for at in range(count))
     assert asked <= 5 * count
+    # Not each of them after each start and end of another one.
+    assert computed <= 5 * count
     assert len(root._statuses) == count
 
 
