@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import core, engine, graphs, history, http, pages, rebuild, report
+from bench import bundles, core, engine, graphs, history, http, pages, rebuild, report
 from bench.environment import ROOT, peers_python
 from bench.floor import commits_per_second
 from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestant
@@ -21,7 +21,7 @@ from bench.workloads import WORKLOADS
 
 FLOOR_SECONDS = 5
 PAGE = ROOT / "docs" / "benchmarks.md"
-OTHER_PARTS = ("floor", "core", "engine", "history", "graphs", "rebuild", "pages", "http")
+OTHER_PARTS = ("floor", "core", "engine", "history", "graphs", "rebuild", "bundles", "pages", "http")
 
 
 def main() -> int:
@@ -55,6 +55,7 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
         "history": {},
         "graphs": {},
         "rebuild": {},
+        "bundles": {},
         "pages": {},
         "http": {},
         "records": [],
@@ -75,6 +76,8 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
         result["graphs"] = graphs.measure(server, quick=arguments.quick)
     if "rebuild" in parts and STEPWELL in arguments.contestants:
         result["rebuild"] = rebuild.measure(server, quick=arguments.quick)
+    if "bundles" in parts and STEPWELL in arguments.contestants:
+        result["bundles"] = bundles.measure(server, quick=arguments.quick)
     if "pages" in parts and STEPWELL in arguments.contestants:
         result["pages"] = pages.measure(server, quick=arguments.quick)
     if "http" in parts and STEPWELL in arguments.contestants:
@@ -127,6 +130,8 @@ def _as_text(result: dict[str, Any]) -> str:
         parts.append(graphs.markdown(result["graphs"]))
     if result["rebuild"]:
         parts.append(rebuild.markdown(result["rebuild"]))
+    if result["bundles"]:
+        parts.append(bundles.markdown(result["bundles"]))
     if result["pages"]:
         parts.append(pages.markdown(result["pages"]))
     if result["http"]:

@@ -34,6 +34,7 @@ def test_every_part_is_measured(tmp_path: Path):
     check_workloads(result, table)
     check_floor_core_engine_and_history(result, table)
     check_graphs_and_rebuilds(result, table)
+    check_bundles(result, table)
     check_http(result)
     check_pages(result, table)
 
@@ -71,6 +72,13 @@ def check_graphs_and_rebuilds(result: dict[str, Any], table: str) -> None:
     # Each step has the events ready, started and completed.
     assert all(cell["events"] >= 3 * cell["steps"] for cell in result["rebuild"].values())
     assert "| chain | 40 |" in table
+
+
+def check_bundles(result: dict[str, Any], table: str) -> None:
+    runs = WORKLOADS["W1"].quick_sizes["runs"]
+    assert [result["bundles"][mode]["whole"]["bundles"] for mode in ("off", "on")] == [0, runs]
+    assert all(result["bundles"][mode]["beside"]["steps_per_second"] > 0 for mode in ("off", "on"))
+    assert f"{runs} bundles" in table
 
 
 def check_http(result: dict[str, Any]) -> None:

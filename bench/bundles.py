@@ -1,0 +1,182 @@
+"""Measure evidence bundles beside the work: W1 of runs that act, with bundles on and off, in turn.
+
+Receives the server; returns what a step costs and how fast steps are: for the runs that act, for runs that
+start while their bundles are made, and what one bundle costs. Worker and keeper are in this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from bench import shapes
+from bench.contestant import SETTLE_POLL_SECONDS, settled
+from bench.meter import Meter, Reading, cost_between
+from bench.server import BenchServer
+from bench.stepwell_side import RUNS_OPEN, start_all
+from bench.workloads import CHAIN_STEPS, WORKER_SLOTS, WORKLOADS
+from stepwell import App, Context, Operation, Sequential, Worker, Workflow
+from stepwell.connectors.base import Action, Effect, OperationSpec
+
+ROUNDS = 3
+LIMIT_SECONDS = 120.0
+# What the questions cost must not count as a cost of bundles.
+IDLE_POLL_SECONDS = 0.05
+# The first pass of a keeper comes when the oldest event has this age: it seals, then it makes the bundles.
+SETTINGS = {"audit.seal_interval_seconds": "5"}
+RULE = {"name": "all", "effect": "allow", "match": "true", "priority": 10, "reason": "a benchmark"}
+BUNDLES_DUE = "select count(*) from stepwell.evidence_due"
+NOTHING_SEALED = "select (not exists (select from stepwell.audit_block))::int"
+
+
+class _Nowhere:
+    """A connector whose effects cost nothing."""
+
+    name = "nowhere"
+    operations: Mapping[str, OperationSpec] = {
+        "put": OperationSpec(writes=True, idempotent=True, reversible=False, confirmable=True)
+    }
+
+    def canonical(self, operation: str, target: str) -> str:
+        return target
+
+    async def perform(self, action: Action) -> Effect:
+        return Effect(None, external_id=action.idempotency_key)
+
+    async def confirm(self, action: Action) -> Effect | None:
+        return await self.perform(action)
+
+
+def measure(server: BenchServer, *, quick: bool) -> dict[str, Any]:
+    acting, beside = (
+        (WORKLOADS[name].quick_sizes if quick else WORKLOADS[name].sizes)["runs"] for name in ("W1", "W1b")
+    )
+    found: dict[str, list[dict[str, Any]]] = {"off": [], "on": []}
+    for number in range(1 if quick else ROUNDS):
+        for mode in ("off", "on") if number % 2 == 0 else ("on", "off"):
+            with server.fresh_database(f"bundles_{mode}", is_migrated=True) as url:
+                _prepare(url, mode)
+                found[mode].append(asyncio.run(_round(url, acting, beside)))
+    return {
+        "acting_runs": acting,
+        "beside_runs": beside,
+        "rounds": found,
+        **{mode: _medians(rounds) for mode, rounds in found.items()},
+    }
+
+
+def _medians(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        part: {name: statistics.median(one[part][name] for one in rounds) for name in rounds[0][part]}
+        for part in rounds[0]
+    }
+
+
+def _prepare(url: str, mode: str) -> None:
+    settings = {**SETTINGS, "evidence.automatic": "true" if mode == "on" else "false"}
+    with psycopg.connect(url, autocommit=True) as connection:
+        for key, value in settings.items():
+            connection.execute(
+                "update stepwell.dot_config set config_value = %s where config_key = %s", (value, key)
+            )
+        connection.execute("select stepwell.fn_person_set(1, 'ada')")
+        row = connection.execute(
+            "select stepwell.fn_policy_propose(1, %s, null, 'ada')", (Jsonb([RULE]),)
+        ).fetchone()
+        assert row is not None
+        connection.execute("select stepwell.fn_policy_activate(1, %s, 'operator')", (row[0]["version_no"],))
+
+
+async def _round(url: str, acting: int, beside: int) -> dict[str, Any]:
+    app = App(database_url=url)
+    app.connector(_Nowhere())
+
+    @app.operation(name="step")
+    async def step() -> None: ...
+
+    @app.operation(name="act")
+    async def act(ctx: Context) -> None:
+        await ctx.act("nowhere", "put", "/x", {"amount": 1})
+
+    rest = (Operation("step", id=f"s{no}") for no in range(1, CHAIN_STEPS))
+    app.publish(Workflow("bench.acting", Sequential(Operation("act", id="s0"), *rest)))
+    app.publish(shapes.chain(CHAIN_STEPS))
+    meter = Meter(url)
+    try:
+        async with app, Worker(app, slots=WORKER_SLOTS):
+            await start_all(app, "bench.chain", acting)
+            await _until(meter, RUNS_OPEN)
+            before = await asyncio.to_thread(meter.read)
+            await start_all(app, "bench.acting", acting)
+            await _until(meter, RUNS_OPEN)
+            acted = await asyncio.to_thread(meter.read)
+            await _until(meter, NOTHING_SEALED, IDLE_POLL_SECONDS)
+            sealing = await asyncio.to_thread(meter.read)
+            await start_all(app, "bench.chain", beside)
+            await _until(meter, RUNS_OPEN)
+            loaded = await asyncio.to_thread(meter.read)
+            still_due = await asyncio.to_thread(meter.scalar, BUNDLES_DUE)
+            await _until(meter, BUNDLES_DUE, IDLE_POLL_SECONDS)
+            ended = await asyncio.to_thread(meter.read)
+        made = meter.scalar("select count(*) from stepwell.evidence_bundle where bundle_sha256 is not null")
+    finally:
+        meter.close()
+    return {
+        "acting": _cost(before, acted, acting * CHAIN_STEPS),
+        "beside": {**_cost(sealing, loaded, beside * CHAIN_STEPS), "bundles_left": still_due},
+        "whole": {
+            "bundles": made,
+            "seconds_to_the_end": ended.at_seconds - sealing.at_seconds,
+            "cpu_seconds": _cpu(ended) - _cpu(before),
+        },
+    }
+
+
+async def _until(meter: Meter, query: str, poll_seconds: float = SETTLE_POLL_SECONDS) -> None:
+    if not await settled(meter, query, LIMIT_SECONDS, poll_seconds):
+        raise SystemExit(f"bench: not ended within {LIMIT_SECONDS:.0f} seconds: {query}")
+
+
+def _cpu(reading: Reading) -> float:
+    return (reading.postgres_cpu_seconds or 0.0) + reading.python_cpu_seconds
+
+
+def _cost(before: Reading, after: Reading, units: int) -> dict[str, Any]:
+    return {
+        "steps_per_second": units / (after.at_seconds - before.at_seconds),
+        **cost_between(before, after, units),
+    }
+
+
+def markdown(result: dict[str, Any]) -> str:
+    off, on = result["off"], result["on"]
+    lines = [
+        f"W1 with evidence bundles, {result['acting_runs']:,} runs × {CHAIN_STEPS} steps; the first acts:",
+        "",
+        "| what | bundles | steps/s | PostgreSQL µs a step | Python µs a step | WAL bytes a step |",
+        "|---|---|---|---|---|---|",
+    ]
+    for part, what in (
+        ("acting", "the runs that act"),
+        ("beside", f"{result['beside_runs']:,} runs after them, beside their bundles"),
+    ):
+        for mode in ("off", "on"):
+            cell = result[mode][part]
+            lines.append(
+                f"| {what} | {mode} | {cell['steps_per_second']:,.0f} | {cell['postgres_cpu_us'] or 0:,.0f} "
+                f"| {cell['python_cpu_us']:,.0f} | {cell['wal_bytes']:,.0f} |"
+            )
+    bundles = on["whole"]["bundles"]
+    each = (on["whole"]["cpu_seconds"] - off["whole"]["cpu_seconds"]) / max(bundles, 1)
+    last = on["whole"]["seconds_to_the_end"]
+    lines += [
+        "",
+        f"{bundles:,.0f} bundles, the last {last:.1f} s after the pass of the keeper had begun; "
+        f"{each * 1e3:.0f} ms CPU for each, with the seals that they need.",
+    ]
+    return "\n".join(lines) + "\n"
