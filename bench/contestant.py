@@ -114,15 +114,13 @@ class StopWatch:
         return numbers
 
 
-async def settled(
-    meter: Meter, unfinished_query: str, timeout_seconds: float, poll_seconds: float = SETTLE_POLL_SECONDS
-) -> bool:
+async def settled(meter: Meter, unfinished_query: str, timeout_seconds: float) -> bool:
     """Polls until the query returns 0; called only after the last handler, so it does not slow the work."""
     deadline = time.perf_counter() + timeout_seconds
     while time.perf_counter() < deadline:
         if meter.scalar(unfinished_query) == 0:
             return True
-        await asyncio.sleep(poll_seconds)
+        await asyncio.sleep(SETTLE_POLL_SECONDS)
     return False
 
 
