@@ -304,7 +304,7 @@ CLAIMS = {
 }
 
 
-@pytest.mark.requirement("SM-01")
+@pytest.mark.requirement("SM-01", "SM-03", "SM-10")
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_constraint_refuses_the_change(db: psycopg.Connection, claim: str):
     with pytest.raises(psycopg.errors.IntegrityError) as refused:

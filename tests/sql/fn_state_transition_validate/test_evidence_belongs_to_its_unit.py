@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.sql.drive import Engine, human
+from tests.sql.drive import Engine, human, operation
 from tests.support.deciding import deciding
 
 REFUSED = "transition_refused_by_guard:"
@@ -56,6 +56,22 @@ def test_an_approval_of_one_job_replays_no_other(engine: Engine):
     assert engine.state(first) == "ready"
     evidence = {"approval_id": made["approval_id"], "replay_request_id": request_id}
     answer = ask(engine, second, "replay_approved", "job.1", evidence)
+    assert REFUSED + "replay_approved" in answer["problems"]
+
+
+@pytest.mark.requirement("SM-22")
+def test_an_approval_of_one_step_replays_no_other_step_of_its_run(engine: Engine):
+    engine.publish("w", operation("a"), operation("b"), edges=[])
+    run_id = engine.start("w")
+    first, second = engine.unit(run_id, "a"), engine.unit(run_id, "b")
+    session = engine.worker()
+    engine.kill(session, *engine.claim(session, 2))
+    made = engine.one("select fn_job_retry(1, %s, 'ada', 'fixed')", (first,))
+    request_id = engine.one("select replay_request_id from dlq_replay_request where unit_id = %s", (first,))
+    engine.one(deciding("approve", "ben"), (made["approval_id"],))
+    assert (engine.state(first), engine.state(second)) == ("ready", "cannot_complete")
+    evidence = {"approval_id": made["approval_id"], "replay_request_id": request_id}
+    answer = ask(engine, second, "replay_approved", "step.1", evidence)
     assert REFUSED + "replay_approved" in answer["problems"]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
+from stepwell.define import Conditional, Operation, Sequential
 from tests.sql.drive import Engine, human, operation, subworkflow
+from tests.sql.graphs.publishing import start
 from tests.sql.people.asking import People
 from tests.support.clock import Clock
 from tests.support.sample import some
@@ -78,6 +81,33 @@ def test_red_comes_before_yellow_before_green_and_the_decisive_step_is_named(eng
     assert computed(engine, run_id)["decisive_step_run_id"] == c
     volatility = engine.one("select provolatile from pg_proc where proname = 'fn_workflow_rollup_compute'")
     assert volatility in ("s", b"s")
+
+
+# Section 5.2 of the source document; critical_path and frozen_at are asked for by 3.1 and 5.3.
+KEYS = (
+    "rollup_state_code basis_step_run_ids red_count yellow_count green_count skipped_count"
+    " optional_excluded_count decisive_step_run_id decisive_state_code computed_at critical_path frozen_at"
+)
+
+
+@pytest.mark.requirement("RU-02")
+def test_the_answer_has_every_key_of_the_document_and_counts_what_is_left_out(engine: Engine, clock: Clock):
+    branches = Conditional("a", Operation("b"), Operation("c"))
+    run_id = start(engine, Sequential(Operation("a"), branches, Operation("d", mandatory=False)))
+    clock.advance(hours=1)
+    engine.drain(engine.worker())
+    found = computed(engine, run_id)
+    assert set(found) == set(KEYS.split())
+    counted = [engine.unit(run_id, name) for name in ("a", "if.b", "b")]
+    assert found["basis_step_run_ids"] == counted
+    counts = {name: found[f"{name}_count"] for name in ("red", "yellow", "green", "skipped")}
+    assert counts == {"red": 0, "yellow": 0, "green": 3, "skipped": 1}
+    assert found["optional_excluded_count"] == 1
+    assert found["decisive_step_run_id"] in counted
+    assert (found["rollup_state_code"], found["decisive_state_code"]) == ("green", "completed")
+    asked = datetime.fromisoformat(found["computed_at"])
+    assert clock.now() - timedelta(minutes=5) < asked <= clock.now()
+    assert (found["critical_path"], found["frozen_at"]) == ([], None)
 
 
 @pytest.mark.requirement("RU-01")

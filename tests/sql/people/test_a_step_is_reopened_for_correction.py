@@ -276,6 +276,7 @@ def test_the_breach_of_the_first_completion_is_kept_with_its_time(
     first = late(engine, unit)
     assert first == (first[0], True, deadline, first[0] - deadline)
     people.reopen_for_correction(unit, "ben", "data_error", approval(engine, unit))
+    assert late(engine, unit) == first
     card = "select is_late from v_step_card where step_run_id = %s"
     assert engine.one(card, (unit,)) is False
     clock.advance(hours=4)
