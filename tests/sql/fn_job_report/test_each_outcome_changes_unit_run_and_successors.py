@@ -168,7 +168,12 @@ def test_the_outcome_waiting_ends_the_lease_and_emits_the_outbound_events(engine
         "select payload from event_log where event_type = 'event.emitted' order by event_id"
     ).fetchall()
     assert [event for (event,) in emitted] == sent
-    assert engine.one("select count(*) from timer where timer_kind = 'wait_timeout'") == 1
+    # What it waits for, until when, and what it sent are one commit.
+    row = "select waiting_event_type, deadline_at - w.since_at from workflow_step as s"
+    row += " inner join event_wait as w on s.waiting_event_type = w.event_type"
+    assert engine.db.execute(row).fetchone() == ("paid", timedelta(seconds=60))
+    commits = "select count(distinct tx) from event_log where event_type in ('step.waiting', 'event.emitted')"
+    assert engine.one(commits) == 1
     assert engine.faults() == {}
     engine.db.execute("select fn_signal(1, %s, 'paid', %s, 'e1')", (run_id, Jsonb({"sum": 5})))
     (again,) = engine.claim(session)
