@@ -152,8 +152,8 @@ def test_nothing_is_expected_of_steps_by_two_past_runs(engine: Engine):
 def test_a_past_snapshot_has_the_time_of_its_position(engine: Engine, clock: Clock):
     engine.publish("w", operation("a"), operation("b"))
     run_id = engine.start("w")
-    session = engine.worker(lease_seconds=3600)
     clock.advance(hours=1)
+    session = engine.worker()
     engine.complete(session, *engine.claim(session))
     clock.advance(hours=5)
 
