@@ -29,7 +29,7 @@ def test_a_thousand_half_sent_requests_do_not_stop_the_server(http: httpx.Client
     with ExitStack() as stack:
         for _ in range(1_010):
             stack.enter_context(half_sent(http))
-        assert httpx.get(f"{http.base_url}/healthz").json() == {"status": "ok"}
+        assert httpx.get(f"{http.base_url}/healthz", timeout=60).json() == {"status": "ok"}
         assert len(protocol.BoundedProtocol._unfinished) <= protocol.UNFINISHED_LIMIT
 
 

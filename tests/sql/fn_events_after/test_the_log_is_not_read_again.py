@@ -30,6 +30,7 @@ def test_a_large_log_of_one_transaction_is_not_read_for_an_open_one(engine: Engi
     engine.db.execute("analyze event_log")
     with another(dsn) as idle:
         idle.execute(COMMENT, (run_id, run_id, "idle"))
+        engine.start("w")
         position = here(engine.db)
         assert position.rpartition(":")[2], "the position names the open transaction"
         idle.commit()
