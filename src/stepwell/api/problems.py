@@ -188,8 +188,12 @@ async def _framework(request: Request, error: Exception) -> Response:
         case 404:
             detail = detail or f"there is nothing at {_printable(request.url.path)}"
         case 405:
-            allowed = (error.headers or {}).get("Allow", "another method")
+            methods = ", ".join(request.app.state.methods_of(request.url.path))
+            allowed = methods or (error.headers or {}).get("Allow", "another method")
             detail = f"{request.method} is not possible here; accepted: {allowed}"
+            return respond(
+                request, code, headers={"Allow": allowed} if methods else error.headers, detail=detail
+            )
         case 400 if error.detail == _UNREADABLE:
             return respond(
                 request,
