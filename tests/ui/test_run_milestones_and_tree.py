@@ -146,7 +146,8 @@ def test_a_step_is_found_by_the_label_of_its_content_and_the_graph_moves_there(p
         page.keyboard.type(words)
         expect(page.get_by_text("1/1")).to_be_visible()
         expect(card).to_have_class(re.compile(r"\bhit\b"))
-        expect(card).to_be_in_viewport(ratio=1)
+        # The browser computes 0.9999998 for a card that begins at a part of a pixel.
+        expect(card).to_be_in_viewport(ratio=0.999)
     # What is in the body of a map is found at the map.
     page.keyboard.press("Control+a")
     page.keyboard.type("pack")

@@ -317,7 +317,7 @@ def test_people_of_an_earlier_release_keep_the_oldest_of_two_names_that_look_ali
     )
     db.execute("alter table principal enable trigger names_can_be_told_apart")
     for _ in range(2):
-        db.execute("select _names_settle()")
+        db.execute("select from _names_settled()")
         rows = db.execute("select person_name, name_key, is_active from person order by person_id").fetchall()
         assert rows == [
             ("ben", "ben", True),

@@ -257,6 +257,17 @@ def replay_plan(engine: Engine) -> Values:
     return {"p_plan_id": int(made["plan_id"])}
 
 
+def refused_name(engine: Engine) -> Values:
+    """Somebody with a name of an earlier release that is not accepted any more."""
+    engine.db.execute("alter table principal disable trigger names_can_be_told_apart")
+    engine.db.execute(
+        "insert into principal (tenant_id, principal_name, is_active, created_at)"
+        " values (1, 'Zoe:', false, now())"
+    )
+    engine.db.execute("alter table principal enable trigger names_can_be_told_apart")
+    return {"p_name": "Zoe:", "p_new_name": "zoe"}
+
+
 STAGES: dict[str, Callable[[Engine], Values]] = {
     "fn_action_propose": proposed,
     "fn_action_settle": proposed,
@@ -276,6 +287,7 @@ STAGES: dict[str, Callable[[Engine], Values]] = {
     "fn_link_enter": link,
     "fn_link_use": link,
     "fn_password_set": lambda engine: {"p_principal_name": "ben", "p_secret_hash": PASSWORD_HASH},
+    "fn_principal_rename": refused_name,
     "fn_policy_activate": proposal,
     "fn_policy_evaluate": judged,
     "fn_policy_trace": judged,

@@ -42,7 +42,7 @@ declare
 begin
     if p_text ~ v_hidden then
         for v_char in select distinct m.found[1] from regexp_matches(p_text, v_hidden, 'g') as m (found) loop
-            p_text := replace(p_text, v_char, '\u' || lpad(upper(to_hex(ascii(v_char))), 4, '0'));
+            p_text := replace(p_text, v_char, '\u' || lpad(upper(to_hex(ascii(v_char))), greatest(4, length(to_hex(ascii(v_char)))), '0'));
         end loop;
     end if;
     return p_text;
