@@ -31,6 +31,9 @@ from stepwell.people import PeopleCalls
 from stepwell.runs import RunCalls
 from stepwell.schedules import ScheduleCalls
 from stepwell.store.calls import publish
+from stepwell.store.connection import perform
+from stepwell.store.connection.call import Call
+from stepwell.store.connection.pool import one_connection
 from stepwell.store.connection.target import Place, Process
 from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.store.schema import migrate
@@ -40,6 +43,7 @@ from stepwell.workflows import WorkflowCalls
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=Connector)
+T = TypeVar("T")
 REVERSE = "stepwell.reverse"
 
 
@@ -89,7 +93,16 @@ class App(AppCalls):
     # -- declare ------------------------------------------------------------------------------------------
 
     @overload
-    def operation(self, function: F, /) -> F: ...
+    def operation(
+        self,
+        function: F,
+        /,
+        *,
+        name: str | None = None,
+        retry: Retry | None = None,
+        timeout: Duration | None = None,
+        executor: str = "default",
+    ) -> F: ...
     @overload
     def operation(
         self,
@@ -308,6 +321,13 @@ class App(AppCalls):
         await self._declare(client)
         return client
 
+    async def _perform_as_owner(self, call: Call[T]) -> T:
+        if not self._settings.is_embedded:
+            return await super()._perform_as_owner(call)
+        await self._connected()
+        async with one_connection(await self.address(Process.OWNER)) as own:
+            return await perform.on_pool(own, call)
+
 
 class ActingAs(AppCalls):
     """The calls of an app for another actor, on the same connections."""
@@ -318,6 +338,9 @@ class ActingAs(AppCalls):
 
     async def _connected(self) -> Client:
         return (await self._app._connected()).acting_as(self._actor)
+
+    async def _perform_as_owner(self, call: Call[T]) -> T:
+        return await self._app._perform_as_owner(call)
 
 
 async def _reverse(ctx: Any, receipt_id: int, reason: str | None = None) -> Any:

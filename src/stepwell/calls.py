@@ -31,6 +31,10 @@ class Calls(ABC):
         client = await self._connected()
         return await client.perform(make(client.tenant_id))
 
+    async def _perform_as_owner(self, call: Call[T]) -> T:
+        """Perform a call about the whole installation; an app on the embedded server is its owner."""
+        return await (await self._connected()).perform(call)
+
     async def _missing(self, message: str, kind: str, name: str, *, field: str | None = None) -> NotFound:
         """The error for a name that does not exist, with the nearest one that does."""
         found = await self._perform(lambda tenant: words.suggestion(tenant, kind, name))

@@ -80,7 +80,7 @@ class RunHandle(Generic[R]):
     result_type: type[R] | None = None
 
     async def state(self) -> str:
-        return (await self.outcome()).state
+        return (await self.client.run_outcome(self.id))[0]
 
     async def outcome(self) -> RunOutcome[R]:
         """State and result of the run now, without waiting."""
@@ -201,7 +201,7 @@ def as_type(kind: type[R] | None, value: Any, what: str) -> R:
         place = ".".join(str(part) for part in first["loc"])
         raise InvalidInput(
             f"{what}: the result is not {getattr(kind, '__name__', kind)}: {place or 'it'}: {first['msg']}",
-            hint="declare the type of the workflow's result",
+            hint="declare the type that its last step returns; without a type every result is accepted",
             field="result_type",
         ) from error
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stepwell.calls import Calls
 from stepwell.store.calls import keep
 from stepwell.store.calls import schedules as calls
+from stepwell.store.calls.run_list import WorkflowName, name_of
 
 if TYPE_CHECKING:
     from stepwell.store.calls.schedules import Schedule
@@ -28,7 +29,7 @@ class ScheduleCalls(Calls):
     async def schedule_set(
         self,
         name: str,
-        workflow: str,
+        workflow: WorkflowName,
         cron: str,
         *,
         time_zone: str = "UTC",
@@ -46,7 +47,7 @@ class ScheduleCalls(Calls):
         client = await self._connected()
         ahead = reading.next_times(cron, time_zone, await client.perform(keep.database_now()), 1)
         call = calls.set_schedule(
-            client.tenant_id, name, workflow, cron=cron, time_zone=time_zone, input=input or {},
+            client.tenant_id, name, name_of(workflow), cron=cron, time_zone=time_zone, input=input or {},
             misfire=misfire, backfill_limit=backfill_limit, next_at=ahead[0] if ahead else reading.NEVER,
             actor=client.actor, workspace=workspace,
         )  # fmt: skip

@@ -40,17 +40,17 @@ class TenantCalls(Calls):
 
     async def tenants(self) -> list[Tenant]:
         """All tenants, by name."""
-        return await self._perform(lambda _: calls.tenants())
+        return await self._perform_as_owner(calls.tenants())
 
     async def tenant(self, name: str) -> Tenant:
-        found = await self._perform(lambda _: calls.tenants(name))
+        found = await self._perform_as_owner(calls.tenants(name))
         if not found:
             raise await self._missing(f"tenant {name} does not exist", "tenant", name)
         return found[0]
 
     async def tenant_set(self, name: str, **settings: Unpack[TenantSettings]) -> Tenant:
         """Create a tenant, or change its weight and caps."""
-        await self._perform(lambda _: calls.set_tenant(name, {**settings}))
+        await self._perform_as_owner(calls.set_tenant(name, {**settings}))
         return await self.tenant(name)
 
     async def workspaces(self) -> list[Workspace]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from stepwell.calls import Calls
 from stepwell.store.calls import publish
 from stepwell.store.calls import workflows as calls
+from stepwell.store.calls.run_list import WorkflowName, name_of
 from stepwell.tenants import CapSettings
 
 if TYPE_CHECKING:
@@ -30,18 +31,20 @@ class WorkflowCalls(Calls):
             lambda tenant: calls.workflows(tenant, has_caps=has_caps, after=after, limit=limit)
         )
 
-    async def workflow(self, name: str) -> PublishedWorkflow:
+    async def workflow(self, name: WorkflowName) -> PublishedWorkflow:
         """A workflow and its newest version."""
-        found = await self._perform(lambda tenant: calls.workflow(tenant, name))
+        asked = name_of(name)
+        found = await self._perform(lambda tenant: calls.workflow(tenant, asked))
         if found is None:
-            raise await self._missing(f"workflow {name} is not published", "workflow", name)
+            raise await self._missing(f"workflow {asked} is not published", "workflow", asked)
         return found
 
-    async def workflow_versions(self, name: str, *, limit: int = 100) -> list[WorkflowVersion]:
+    async def workflow_versions(self, name: WorkflowName, *, limit: int = 100) -> list[WorkflowVersion]:
         """Its versions, the newest first."""
-        found = await self._perform(lambda tenant: calls.versions(tenant, name, limit=limit))
+        asked = name_of(name)
+        found = await self._perform(lambda tenant: calls.versions(tenant, asked, limit=limit))
         if not found:
-            raise await self._missing(f"workflow {name} is not published", "workflow", name)
+            raise await self._missing(f"workflow {asked} is not published", "workflow", asked)
         return found
 
     async def event_type_register(
@@ -53,7 +56,9 @@ class WorkflowCalls(Calls):
             publish.register_event_type(client.tenant_id, name, description, schema, client.actor)
         )
 
-    async def workflow_caps_set(self, name: str, **settings: Unpack[CapSettings]) -> PublishedWorkflow:
+    async def workflow_caps_set(
+        self, name: WorkflowName, **settings: Unpack[CapSettings]
+    ) -> PublishedWorkflow:
         """Set the caps of a workflow; its runs use them instead of the caps of the tenant."""
-        await self._perform(lambda tenant: calls.set_workflow_caps(tenant, name, {**settings}))
+        await self._perform(lambda tenant: calls.set_workflow_caps(tenant, name_of(name), {**settings}))
         return await self.workflow(name)

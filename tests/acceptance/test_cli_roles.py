@@ -62,6 +62,24 @@ def test_the_sql_is_printed_with_hashes_and_nothing_changes(dsn, db):
     assert db.execute("select rolname, rolpassword from pg_authid order by 1").fetchall() == before
 
 
+def test_a_program_reads_roles_sql_and_passwords_as_json(dsn, db):
+    printed = json.loads(
+        stepwell("--database-url", dsn, "db", "roles", "--print", "--passwords", "--json").stdout
+    )
+    assert [one["role"] for one in printed["roles"]] == list(roles.ROLES)
+    assert len({one["password"] for one in printed["roles"]}) == len(roles.ROLES)
+    assert printed["rights_granted"] is False
+    assert all(statement.endswith(";") for statement in printed["sql"])
+    assert "SCRAM-SHA-256$" in " ".join(printed["sql"])
+    db.execute("revoke execute on function fn_job_claim(bigint, int) from stepwell_worker")
+    made = json.loads(stepwell("--database-url", dsn, "db", "roles", "--json").stdout)
+    assert made == {
+        "roles": [{"role": role, "password": None} for role in roles.ROLES],
+        "rights_granted": True, "sql": None,
+    }  # fmt: skip
+    assert may(db, "stepwell_worker", "fn_job_claim")
+
+
 def test_a_role_that_may_not_create_roles_is_told(dsn, plain_role):
     done = stepwell("--database-url", plain_role(dsn), "db", "roles", "--passwords")
     assert done.returncode == 1

@@ -277,6 +277,8 @@ def test_jobs_are_listed_shown_and_cancelled(run, db):
         (("signal", "abc", "x"), 2, "'abc' is not a run"),
         (("signal", "a/b", "x"), 1, "workflow a is not published."),
         (("runs", "list", "--limit", "0"), 2, "limit"),
+        (("jobs", "dead"), 2, "'stepwell jobs dead' is now 'stepwell dead-letters list'."),
+        (("people", "add", "ada"), 2, "'stepwell people add' is now 'stepwell user add'."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -19,13 +19,14 @@ from tests.acceptance.conftest import own_folder
 from tests.acceptance.running import LIMIT_SECONDS, Running, run, up
 from tests.support.wait import until
 
+ROOT = Path(__file__).parents[2]
 DAYS = {"STEPWELL_DEMO_DAYS": "1"}
-GROUPS = {"runs", "step", "approvals", "demo"}
+GROUPS = {"runs", "step", "approvals", "audit", "demo"}
 EXPECTED = [
     *("runs list", "runs show"),
     *("inbox", "step claim", "step complete", "signal"),
-    *("approvals show", "approvals approve"),
-    *("start", "demo off"),
+    *("approvals list", "approvals show", "approvals approve"),
+    *("start", "audit verify", "demo off"),
 ]
 WORKFLOWS = {"incident.triage", "order.process", "order.invoice", "agent.refund", "plant.turnaround"}
 
@@ -90,6 +91,13 @@ def test_whoever_opens_the_link_can_do_what_is_left_for_that_person(demo: tuple[
         assert done.json()["step"]["state_code"] == state
 
 
+def in_the_readme() -> list[str]:
+    """The commands of the first five minutes, without what they name."""
+    text = (ROOT / "README.md").read_text().partition("### The first five minutes")[2].partition("\n## ")[0]
+    shown = [shlex.split(line) for line in text.splitlines() if line.startswith("       .venv/bin/stepwell ")]
+    return [" ".join(line[1:3] if line[1] in GROUPS else line[1:2]) for line in shown]
+
+
 def is_left(step: dict[str, str], client: httpx.Client) -> bool:
     found = client.get(f"/api/v1/runs/{step['run_id']}").json()
     return bool(found["labels"] == {"for": "you"})
@@ -112,7 +120,7 @@ def test_the_commands_that_it_prints_work_as_they_are_printed(demo: tuple[Runnin
     printed = running.output.partition("Next, in another terminal:")[2]
     lines = [shlex.split(line) for line in printed.splitlines() if line.startswith("    ")]
     verbs = [" ".join(line[3:5] if line[3] in GROUPS else line[3:4]) for line in lines]
-    assert verbs == EXPECTED
+    assert verbs == EXPECTED == in_the_readme()
     for line in lines[:-1]:
         if line[3:5] == ["approvals", "approve"]:
             at_a_terminal(line, "y\n")

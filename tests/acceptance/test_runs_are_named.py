@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import psycopg
 import pytest
 
-from tests.sql.drive import Engine, human, operation
+from tests.sql.drive import Engine, human, operation, subworkflow
 from tests.support.processes import stepwell
 from tests.support.roles import api
 
@@ -80,3 +81,17 @@ def test_a_name_is_shown_as_it_was_given(run, db):
     assert Engine(db).start("order.process", ref=key) == 3
     assert key in run("runs", "list")
     assert f"key {key} ·" in run("runs", "show", f"order.process/{key}")
+
+
+def test_a_run_of_a_sub_workflow_shows_no_number_of_the_engine(run, db):
+    engine = Engine(db)
+    engine.publish("invoice", operation("write"))
+    engine.publish("billed", subworkflow("invoice", "invoice"))
+    parent = engine.start("billed", ref="B-1")
+    listed = run("runs", "list")
+    assert f"part of run {parent}" in listed
+    shown = run("runs", "show", str(parent + 1))
+    assert f" by {parent}.1 · part of run {parent} · " in shown
+    assert not re.findall(r"\d{7,}", listed + shown)
+    # A program still reads what is stored.
+    assert json.loads(run("runs", "show", str(parent + 1), "--json"))["run"]["parent_run_id"] == parent

@@ -42,6 +42,44 @@ def test_runs_are_listed_newest_first_by_filters_and_pages(square, play, db, clo
     play(scenario)
 
 
+def test_a_workflow_is_named_by_its_name_or_by_itself(square, play):
+    other = sw.Workflow("other", sw.Wait("go"))
+    square.publish(other)
+
+    async def scenario():
+        run = await square.start(other, key="a")
+        await square.start("square", {"n": 1})
+        assert [one.run_id for one in await square.runs(workflow=other)] == [run.id]
+        assert await square.run_count(workflow=other) == 1
+        assert (await square.schedule_set("nightly", other, "0 3 * * *")).workflow == "other"
+        assert (await square.workflow(other)).name == "other"
+        assert (await square.workflow_caps_set(other, max_concurrency=3)).max_concurrency == 3
+        assert [one.version_no for one in await square.workflow_versions(other)] == [1]
+
+    play(scenario)
+
+
+def test_a_result_of_another_type_is_told_and_the_state_is_still_read(square, play):
+    async def scenario():
+        async with sw.Worker(square):
+            run = await square.start("square", {"n": 3}, result_type=list)
+            with pytest.raises(sw.InvalidInput, match=rf"run {run.id}: the result is not list") as caught:
+                await run.result()
+            assert "without a type" in caught.value.hint
+            assert await run.state() == "completed"
+            assert await (await square.find_run(run.id)).result() == 9
+
+    play(scenario)
+
+
+def test_the_blocking_calls_take_a_workflow_too(square):
+    other = sw.Workflow("other", sw.Wait("go"))
+    square.publish(other)
+    with square.sync as calls:
+        calls.start(other)
+        assert (calls.run_count(workflow=other), len(calls.runs(workflow=other))) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("only", "field", "words"),
     [

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.conftest import data_dir, used_dir
 from tests.docs.documents import blocks, commands, documents
 from tests.support.commands import run_command
 from tests.support.processes import environment
 from tests.tidy.sources import ROOT, read
+
+__all__ = ["data_dir", "used_dir"]
 
 PYTHON_BLOCKS = [block for path in documents() for block in blocks(path) if block.language == "python"]
 TARGETS = set(re.findall(r"^([a-z]+):", read(Path("Makefile")), re.MULTILINE))
@@ -24,12 +27,13 @@ def test_python_blocks_compile(block):
 
 
 @pytest.mark.parametrize("block", [block for block in PYTHON_BLOCKS if block.is_run], ids=str)
-def test_python_blocks_marked_run_are_executed(block, dsn, tmp_path):
+def test_python_blocks_marked_run_are_executed(block, used_dir, tmp_path):
+    """As a reader runs them: on the embedded server, with the rights that a program has there."""
     script = tmp_path / "block.py"
     script.write_text(block.code, encoding="utf-8")
     done = run_command(
         (),
-        environment=environment({"STEPWELL_DATABASE_URL": dsn}),
+        environment=environment({"STEPWELL_DATA_DIR": str(used_dir)}),
         cwd=tmp_path,
         limit_seconds=100,
         program=script,

@@ -16,7 +16,6 @@ WITHOUT = {
     "keeper": "runs until it is stopped",
     "runs watch": "draws until the run ends; runs events and runs show have --json",
     "db dump": "prints SQL",
-    "db roles": "prints SQL, or passwords once",
     "evidence later": "prints only JSON",
     "machine draw": "prints a drawing",
     "machine reference": "prints a page",

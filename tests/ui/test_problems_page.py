@@ -97,3 +97,22 @@ def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: E
     expect(page.get_by_text("0 open in 0 of 9 categories")).to_be_visible()
     expect(row(page, "silent_worker")).to_contain_text("closed by keeper")
     picture(page, "problems-clear")
+
+
+def test_a_long_list_below_does_not_fold_the_categories(page: Page, engine: Engine):
+    for _ in range(30):
+        engine.start("w")
+    session = engine.worker("orders:host-1")
+    engine.kill(session, *engine.claim(session))
+    engine.one("select fn_problems_watch()")
+    page.goto("/governance/problems")
+    counted(page, "dead_letter", 30)
+    for category in ("dead_letter", "overdue_step", "event_lag"):
+        shown = row(page, category)
+        shown.scroll_into_view_if_needed()
+        assert shown.evaluate(
+            """row => {
+                const box = row.closest(".scroll");
+                return box.scrollHeight <= box.clientHeight && box.clientHeight > row.offsetHeight;
+            }"""
+        )

@@ -53,6 +53,15 @@ def sign_in(page: Page, password: str = PASSWORD, name: str = "minh") -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
+def test_before_somebody_signs_in_the_page_asks_for_nothing_that_needs_it(page: Page, link: str):
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.partition("/api/v1")[2]))
+    page.goto(f"/sign-in#link={link}")
+    expect(page.get_by_label("New password")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert not [path for path in asked if path.startswith("/health")]
+
+
 def test_the_first_administrator_sets_a_password_by_the_link(page: Page, link: str):
     page.goto(f"/sign-in#link={link}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Set your password")

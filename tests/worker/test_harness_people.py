@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import timedelta
 
 import pytest
@@ -151,8 +152,11 @@ def test_an_open_approval_expires_only_with_past_people(acting, dsn, workflow):
     async def scenario(harness):
         run = await harness.start(workflow)
         before = await harness.now()
-        with pytest.raises(Stuck, match=r"act of book waits for a decision \(0 of 1\), until "):
+        with pytest.raises(Stuck, match=r"act of book waits for a decision \(0 of 1\), until ") as stuck:
             await harness.end(run)
+        # Approvals have the numbers that people type.
+        assert re.search(r"approval \d+: ", str(stuck.value))
+        assert not re.search(r"\d{7}", str(stuck.value))
         assert await harness.now() == before
         ended = await harness.end(run, past_people=True)
         assert (ended.state, await harness.now()) == ("failed", before + timedelta(hours=1))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { formatBytes, formatCount, formatRelative, shortNumber } from "./format";
+import { formatBytes, formatCount, formatRelative, runName, shortNumber, starter } from "./format";
 
 const now = new Date("2026-03-01T12:00:00Z");
 const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
@@ -53,5 +53,18 @@ describe("the number of a unit", () => {
   });
   test("stays as it is when it is no number of the database", () => {
     expect(shortNumber("none")).toBe("none");
+  });
+});
+
+describe("a run", () => {
+  test("is called by the key of its start, or by its number", () => {
+    expect(runName({ run_id: "7", trigger_ref: "A-1", parent_run_id: null })).toBe("A-1");
+    expect(runName({ run_id: "7", trigger_ref: null, parent_run_id: null })).toBe("#7");
+  });
+  test("of a sub-workflow shows no number of the engine", () => {
+    expect(runName({ run_id: "223", trigger_ref: "179306503:1", parent_run_id: "171" })).toBe("#223");
+    expect(starter("unit:179306503")).toBe("171.7");
+    expect(starter("hoa")).toBe("hoa");
+    expect(starter(null)).toBe("–");
   });
 });

@@ -85,3 +85,13 @@ export function shortNumber(unit: string | number): string {
   const place = BigInt(unit) % places;
   return place === 0n && run < places ? run.toString() : `${run}.${place}`;
 }
+
+/** What a run is called: the key of its start. That of a sub-workflow is a number of the engine, so it has its own number. */
+export function runName(run: { run_id: string; trigger_ref?: string | null; parent_run_id?: string | null }): string {
+  return run.parent_run_id || !run.trigger_ref ? `#${run.run_id}` : run.trigger_ref;
+}
+
+/** Who started a run: a name, or the number of the step whose sub-workflow it is. */
+export function starter(name: string | null): string {
+  return name === null ? "–" : name.startsWith("unit:") ? shortNumber(name.slice("unit:".length)) : name;
+}

@@ -46,6 +46,7 @@ def make_roles(
     passwords: Annotated[
         bool, typer.Option("--passwords", help="Give each role a new password and print it once.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Create the login role of each process, and grant each role what its process needs; safe to repeat.
 
@@ -54,18 +55,25 @@ def make_roles(
     """
     settings: Settings = context.obj
     chosen = roles.new_passwords() if passwords else {}
+    sql, granted = None, False
     with database(settings) as conninfo, connecting(conninfo) as connection:
         if prints:
-            for statement in roles.statements(connection, chosen):
-                typer.echo(f"{statement.as_string(connection)};")
-            typer.echo("-- Then grant what they may do: stepwell db migrate")
+            sql = [f"{part.as_string(connection)};" for part in roles.statements(connection, chosen)]
         else:
             roles.let_log_in(connection, chosen)
             granted = roles.apply_rights(connection)
-            typer.echo(f"{len(roles.ROLES)} roles can log in: {', '.join(roles.ROLES)}")
-            typer.echo(
-                "their rights are granted" if granted else "run 'stepwell db migrate' to grant their rights"
-            )
+    if as_json:
+        made = [{"role": role, "password": chosen.get(role)} for role in roles.ROLES]
+        typer.echo(json.dumps({"roles": made, "rights_granted": granted, "sql": sql}))
+        return
+    if sql is None:
+        typer.echo(f"{len(roles.ROLES)} roles can log in: {', '.join(roles.ROLES)}")
+        typer.echo(
+            "their rights are granted" if granted else "run 'stepwell db migrate' to grant their rights"
+        )
+    else:
+        for line in (*sql, "-- Then grant what they may do: stepwell db migrate"):
+            typer.echo(line)
     for role, password in chosen.items():
         typer.echo(f"{role} {password}")
 

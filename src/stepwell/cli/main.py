@@ -27,6 +27,11 @@ from stepwell.errors import StepwellError, UsageError
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
+# Group → command that was there → where it is now.
+MOVED = {
+    "stepwell jobs": {"dead": "dead-letters list"},
+    "stepwell people": {"add": "user add", "list": "user list"},
+}
 
 
 class _LazyCommands(MutableMapping[str, Any]):
@@ -179,4 +184,7 @@ def _explain_usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     if context is None:
         return text
+    for old, new in MOVED.get(context.command_path, {}).items():
+        if text.startswith(f"No such command '{old}'"):
+            return f"'{context.command_path} {old}' is now 'stepwell {new}'."
     return f"{text if text.endswith('?') else text.rstrip('.') + '.'} See '{context.command_path} --help'."

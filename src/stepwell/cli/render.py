@@ -103,6 +103,19 @@ def table(*headings: str, right: Iterable[str] = ()) -> Table:
     return made
 
 
+def starter(run: Run) -> str:
+    """Who started a run: a name, or the number of the step whose sub-workflow it is."""
+    kind, _, unit = run.started_by.partition(":")
+    return short(int(unit)) if kind == "unit" and unit.isdigit() else run.started_by
+
+
+def called(look: Look, run: Run) -> str:
+    """The key of the start. That of a sub-workflow is a number of the engine: its run is named instead."""
+    if run.parent_run_id is not None:
+        return f"{look.word('part of run')} {run.parent_run_id}"
+    return run.trigger_ref or ""
+
+
 def heading(look: Look, run: Run) -> RenderableType:
     """The first lines of a run: name, state, times and progress."""
     title = Text.assemble(
@@ -113,8 +126,8 @@ def heading(look: Look, run: Run) -> RenderableType:
     )
     title.append_text(look.chip("workflow_run", run.state_code)).append("  ")
     title.append_text(look.rollup(run.rollup_state_code))
-    facts = [f"{look.word('started')} {moment(run.created_at)} {look.word('by')} {run.started_by}"]
-    if run.trigger_ref is not None:
+    facts = [f"{look.word('started')} {moment(run.created_at)} {look.word('by')} {starter(run)}"]
+    if run.trigger_ref is not None and run.parent_run_id is None:
         facts.append(f"{look.word('key')} {run.trigger_ref}")
     if run.parent_run_id is not None:
         facts.append(f"{look.word('part of run')} {run.parent_run_id}")
@@ -141,7 +154,7 @@ def run_table(look: Look, runs: list[Run]) -> Table:
             f"{run.completed_count}/{max(run.mandatory_count - run.skipped_count, run.completed_count)}",
             moment(run.created_at),
             span((run.finished_at or run.now_at) - run.created_at),
-            run.trigger_ref or "",
+            called(look, run),
         )
     return made
 

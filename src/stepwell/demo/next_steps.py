@@ -43,9 +43,11 @@ async def next_commands(conninfo: str) -> dict[str, list[str]]:
             *(f"signal {name} {PICKED_UP}" for name in orders[:1]),
         ],
         "Decide what an agent may do": [
+            "approvals list --state requested",
             *(line for found in asked[:1] for line in _approval(found.approval_id)),
         ],
         "Start a run, and watch it to its end": [_start()],
+        "Check that nobody has changed the log": ["audit verify"],
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import stepwell as sw
 from stepwell.demo.chance import between, chance
+from stepwell.demo.operations import handler, step
 from stepwell.demo.pace import work
 
 _INPUT = {
@@ -22,27 +23,27 @@ _INPUT = {
 INVOICE = sw.Workflow(
     "order.invoice",
     sw.Sequential(
-        sw.Operation("write_invoice", title="Write the invoice"),
-        sw.Operation("send_invoice", title="Send it"),
+        step("write_invoice", title="Write the invoice"),
+        step("send_invoice", title="Send it"),
     ),
     title="Invoice",
 )
 ORDER = sw.Workflow(
     "order.process",
     sw.Sequential(
-        sw.Operation("check_order", title="Check the order"),
+        step("check_order", title="Check the order"),
         sw.Parallel(
-            sw.Operation(
+            step(
                 "charge",
                 title="Charge",
                 retry=sw.Retry(max_attempts=6, delays=["20s", "40s", "80s"]),
                 milestone="Paid",
             ),
-            sw.Operation("reserve", title="Reserve stock"),
+            step("reserve", title="Reserve stock"),
         ),
         sw.Map(
             "$.steps.reserve.output.items",
-            sw.Operation("pack", title="Pack"),
+            step("pack", title="Pack"),
             id="boxes",
             title="Pack boxes",
             max_concurrency=4,
@@ -59,7 +60,7 @@ ORDER = sw.Workflow(
         sw.Wait(
             "carrier.picked_up", id="pick-up", title="Carrier picks up", timeout="2d", milestone="On its way"
         ),
-        sw.Operation("close_order", title="Close"),
+        step("close_order", title="Close"),
     ),
     title="Order process",
     input=_INPUT,
@@ -71,12 +72,12 @@ class ProviderDown(Exception):
 
 
 def register(app: sw.App) -> None:
-    @app.operation
+    @handler(app)
     async def check_order(ctx: sw.Context, order_id: str) -> dict[str, Any]:
         await work(between(0.5, 2, ctx.unit_id))
         return {"order_id": order_id, "is_known": True}
 
-    @app.operation
+    @handler(app)
     async def charge(
         ctx: sw.Context, order_id: str, amount: float = 0, provider_is_down: bool = False
     ) -> dict[str, Any]:
@@ -85,29 +86,29 @@ def register(app: sw.App) -> None:
             raise ProviderDown(f"no answer from the provider for {order_id} after 30 s")
         return {"receipt": f"R-{order_id}", "amount": amount}
 
-    @app.operation
+    @handler(app)
     async def reserve(ctx: sw.Context, order_id: str, lines: int) -> dict[str, Any]:
         await work(between(1, 3, ctx.unit_id))
         return {"items": [{"sku": f"{order_id}-{n}", "count": n % 3 + 1} for n in range(lines)]}
 
-    @app.operation
+    @handler(app)
     async def pack(ctx: sw.Context, item: dict[str, Any], index: int) -> str:
         await work(between(1, 5, ctx.unit_id))
         if chance("broken", item["sku"]) < 0.004:
             raise ValueError(f"{item['sku']} is broken")
         return f"box {index}: {item['count']} of {item['sku']}"
 
-    @app.operation
+    @handler(app)
     async def write_invoice(ctx: sw.Context, order_id: str) -> dict[str, str]:
         await work(between(1, 2, ctx.unit_id))
         return {"invoice": f"I-{order_id}"}
 
-    @app.operation
+    @handler(app)
     async def send_invoice(ctx: sw.Context, order_id: str) -> str:
         await work(1)
         return f"I-{order_id} sent"
 
-    @app.operation
+    @handler(app)
     async def close_order(ctx: sw.Context, order_id: str) -> str:
         await work(0.5)
         return f"{order_id} closed"

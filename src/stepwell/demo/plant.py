@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import stepwell as sw
 from stepwell.demo.chance import between, chance, choice
+from stepwell.demo.operations import handler, step
 from stepwell.demo.pace import work
 
 PHASES: Final = ("Shut down", "Clean", "Open", "Inspect", "Repair", "Close", "Test", "Start")
@@ -83,7 +84,7 @@ def _step(role: str, phase: int, number: int) -> sw.Human | sw.Operation:
     tag = choice(TAGS, "tag", role, phase, number)
     title = f"{VERBS[role][phase]} {tag}"
     if role == "systems":
-        return sw.Operation("plant_agent", id=place, title=title, inputs={"task": "$.input.unit"})
+        return step("plant_agent", id=place, title=title, inputs={"task": "$.input.unit"})
     form = _FOUND if PHASES[phase] == "Inspect" else None
     content = "plant.permit" if role == "safety" and phase == 2 else None
     return sw.Human(place, role=role, title=title, deadline="2d", form=form, content=content)
@@ -137,7 +138,7 @@ Measure again after every pause of more than *30 minutes*.
 
 
 def register(app: sw.App) -> None:
-    @app.operation(retry=sw.Retry(max_attempts=3, delays=["10m"]))
+    @handler(app, sw.Retry(max_attempts=3, delays=["10m"]))
     async def plant_agent(ctx: sw.Context, task: str) -> dict[str, Any]:
         await work(between(10, 50, ctx.unit_id, ctx.attempt))
         if chance("crane", ctx.step_id, ctx.attempt) < 0.12:

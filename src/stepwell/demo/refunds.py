@@ -6,19 +6,20 @@ from typing import Any
 
 import stepwell as sw
 from stepwell.demo.chance import between
+from stepwell.demo.operations import handler, step
 from stepwell.demo.pace import work
 
 REFUND = sw.Workflow(
     "agent.refund",
     sw.Sequential(
-        sw.Operation("read_complaint", title="Read the complaint"),
-        sw.Operation("plan_refund", title="Plan"),
-        sw.Operation(
+        step("read_complaint", title="Read the complaint"),
+        step("plan_refund", title="Plan"),
+        step(
             "refund",
             title="Refund",
             inputs={"customer": "$.input.customer", "amount": "$.steps.plan_refund.output.amount"},
         ),
-        sw.Operation("answer", title="Answer the customer"),
+        step("answer", title="Answer the customer"),
     ),
     title="Refund by an agent",
     input={
@@ -38,26 +39,26 @@ def amount(customer: str) -> float:
 
 
 def register(app: sw.App) -> None:
-    @app.operation
+    @handler(app)
     async def read_complaint(ctx: sw.Context, customer: str, complaint: str) -> dict[str, Any]:
         await ctx.act("desk", "read", "/tickets")
         await work(2)
         return {"customer": customer, "words": len(complaint.split())}
 
-    @app.operation
+    @handler(app)
     async def plan_refund(ctx: sw.Context, customer: str) -> dict[str, Any]:
         for done in range(1, 5):
             await work(1)
             ctx.progress(done, 4, "thinking")
         return {"amount": amount(customer), "because": "the parcel came late"}
 
-    @app.operation
+    @handler(app)
     async def refund(ctx: sw.Context, customer: str, amount: float) -> Any:
         paid = await ctx.act("desk", "refund", f"/customers/{customer}", {"amount": amount})
         await work(1)
         return paid
 
-    @app.operation
+    @handler(app)
     async def answer(ctx: sw.Context, customer: str) -> Any:
         await work(2)
         return await ctx.act("desk", "ticket", "/tickets", {"customer": customer, "text": "refunded"})

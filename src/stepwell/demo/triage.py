@@ -6,6 +6,7 @@ from typing import Any
 
 import stepwell as sw
 from stepwell.demo.chance import between, chance, choice
+from stepwell.demo.operations import handler, step
 from stepwell.demo.pace import work
 
 SERVICES = ("checkout", "search", "payments", "labels", "stock")
@@ -32,11 +33,11 @@ TRIAGE = sw.Workflow(
     "incident.triage",
     sw.Sequential(
         sw.Parallel(
-            sw.Operation("collect_logs", title="Collect logs"),
-            sw.Operation("collect_metrics", title="Collect metrics"),
-            sw.Operation("find_changes", title="Find recent changes"),
+            step("collect_logs", title="Collect logs"),
+            step("collect_metrics", title="Collect metrics"),
+            step("find_changes", title="Find recent changes"),
         ),
-        sw.Operation(
+        step(
             "classify",
             title="Classify",
             milestone="Cause known",
@@ -48,7 +49,7 @@ TRIAGE = sw.Workflow(
         ),
         sw.Conditional(
             "$.steps.classify.output.needs_restart == true",
-            then=sw.Operation("restart", title="Restart the service", inputs={"service": "$.input.service"}),
+            then=step("restart", title="Restart the service", inputs={"service": "$.input.service"}),
             otherwise=sw.Human(
                 "mitigate",
                 title="Mitigate by hand",
@@ -97,7 +98,7 @@ GUIDE = """# Mitigate an incident
 
 
 def register(app: sw.App) -> None:
-    @app.operation
+    @handler(app)
     async def collect_logs(ctx: sw.Context, service: str) -> dict[str, Any]:
         await work(between(2, 6, ctx.unit_id))
         return {
@@ -105,17 +106,17 @@ def register(app: sw.App) -> None:
             "sample": f"{service}: timeout after 30 s",
         }
 
-    @app.operation
+    @handler(app)
     async def collect_metrics(ctx: sw.Context, service: str) -> dict[str, Any]:
         await work(between(1, 4, ctx.unit_id))
         return {"p99_ms": int(between(180, 4200, service, ctx.run_id))}
 
-    @app.operation
+    @handler(app)
     async def find_changes(ctx: sw.Context, service: str) -> list[str]:
         await work(between(1, 3, ctx.unit_id))
         return [f"{service}-{int(between(100, 999, ctx.run_id, n))}" for n in range(3)]
 
-    @app.operation
+    @handler(app)
     async def classify(ctx: sw.Context, service: str, severity: int, errors: int) -> dict[str, Any]:
         await ctx.act("desk", "read", "/tickets")
         for done in range(1, 4):
@@ -127,7 +128,7 @@ def register(app: sw.App) -> None:
         causes = ("a change of today", "a full disk", "a slow supplier", "unknown")
         return {"needs_restart": chance("restart", ctx.run_id) < 0.5, "cause": choice(causes, ctx.run_id)}
 
-    @app.operation
+    @handler(app)
     async def restart(ctx: sw.Context, service: str) -> Any:
         done = await ctx.act("desk", "restart", f"/services/{service}", {"reason": "error rate over 5 %"})
         await work(4)

@@ -39,11 +39,11 @@ def start(engine: Engine, *inputs: Any, refs: list[str] | None = None) -> list[A
     [
         ([{}], "input.order_id is required", "input.order_id"),
         ([{"order_id": 7}], "input.order_id must be of type string, not integer", "input.order_id"),
-        ([{"order_id": "A", "amount": -1}], "input.amount must be between 0 and any", "input.amount"),
+        ([{"order_id": "A", "amount": -1}], "input.amount must be 0 or more", "input.amount"),
         ([{"order_id": "A", "amout": 1}], "input.amout is not a known field", "input.amout"),
         (
             [{"order_id": "A"}, {"order_id": ""}],
-            "inputs[1].order_id must have 1 to any",
+            "inputs[1].order_id must have 1 or more",
             "inputs[1].order_id",
         ),
     ],

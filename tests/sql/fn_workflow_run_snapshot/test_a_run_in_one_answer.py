@@ -147,3 +147,23 @@ def test_nothing_is_expected_of_steps_by_two_past_runs(engine: Engine):
         engine.start("w")
         engine.drain(session)
     assert snapshot(engine, engine.start("w"))["expected_steps"] is None
+
+
+def test_a_past_snapshot_has_the_time_of_its_position(engine: Engine, clock: Clock):
+    engine.publish("w", operation("a"), operation("b"))
+    run_id = engine.start("w")
+    clock.advance(hours=1)
+    session = engine.worker()
+    engine.complete(session, *engine.claim(session))
+    clock.advance(hours=5)
+
+    def then(event_id: int | None, at: str | None = None) -> Any:
+        query = "select (fn_workflow_run_snapshot_at(1, %s, %s, %s) ->> 'now')::timestamptz"
+        return engine.one(query, (run_id, event_id, at))
+
+    for event_type in ("workflow.started", "step.completed"):
+        event_id, at = engine.db.execute(
+            "select event_id, at from event_log where run_id = %s and event_type = %s", (run_id, event_type)
+        ).fetchall()[0]
+        assert then(event_id) == at
+    assert then(None, "2999-01-01 00:00:00+00").year == 2999

@@ -42,10 +42,10 @@ LINE = {"lines": [{"sku": "A"}]}
     ("value", "problem"),
     [
         ({}, "input.lines is required"),
-        ({"lines": []}, "input.lines must have 1 to any items"),
+        ({"lines": []}, "input.lines must have 1 or more items"),
         ({"lines": [{"sku": "A"}, {"sku": "b"}]}, "input.lines[1].sku must match ^[A-Z]+$"),
         ({"lines": [{"sku": "A", "x": 1}]}, "input.lines[0].x is not a known field"),
-        ({"lines": [{"sku": "A", "count": 0}]}, "input.lines[0].count must be between 1 and any"),
+        ({"lines": [{"sku": "A", "count": 0}]}, "input.lines[0].count must be 1 or more"),
         (LINE | {"note": "too long"}, "input.note must have 0 to 5 characters"),
         (LINE | {"note": 7}, "input.note must be of type string, not integer"),
         (LINE | {"prices": {"eur": 0}}, "input.prices.eur must be more than 0"),
@@ -63,6 +63,26 @@ LINE = {"lines": [{"sku": "A"}]}
 )
 def test_a_problem_names_the_field_and_what_is_accepted(db: Any, value: Any, problem: str | None):
     assert said(db, ORDER, value) == problem
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "accepted"),
+    [
+        ({"minimum": 1}, 0, "be 1 or more"),
+        ({"maximum": 9.5}, 10, "be 9.5 or less"),
+        ({"minimum": 1, "maximum": 9}, 10, "be between 1 and 9"),
+        ({"minLength": 2}, "a", "have 2 or more characters"),
+        ({"maxLength": 1}, "ab", "have 0 to 1 characters"),
+        ({"minLength": 2, "maxLength": 3}, "a", "have 2 to 3 characters"),
+        ({"minItems": 1}, [], "have 1 or more items"),
+        ({"minItems": 1, "maxItems": 2}, [], "have 1 to 2 items"),
+        ({"minProperties": 1}, {}, "have 1 or more fields"),
+        ({"minProperties": 1, "maxProperties": 2}, {}, "have 1 to 2 fields"),
+    ],
+    ids=str,
+)
+def test_a_limit_that_is_open_at_one_side_is_a_sentence(db: Any, schema: Any, value: Any, accepted: str):
+    assert said(db, schema, value) == f"input must {accepted}"
 
 
 @pytest.mark.parametrize("schema", [{"$ref": "#"}, {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}], ids=str)
@@ -155,7 +175,7 @@ def said(db: Any, schema: Any, value: Any) -> str | None:
         ({"properties": {"a": {"patternProperties": {}}}}, "the name input.properties.a.patternProperties"),
         ({"properties": {"a": {"type": "text"}}}, "input.properties.a.type must be one of"),
         ({"minimum": "1"}, "input.minimum must be of type number, not string"),
-        ({"anyOf": []}, "input.anyOf must have 1 to any items"),
+        ({"anyOf": []}, "input.anyOf must have 1 or more items"),
         ({"properties": {"a": {"$ref": "#/$defs/B"}}}, "input: #/$defs/B leads to nothing"),
         ({"$ref": "https://example.com/schema"}, "input: https://example.com/schema leads to nothing"),
         ({"properties": {"a": {"pattern": "("}}}, "input: the pattern ( cannot be read"),

@@ -55,4 +55,5 @@ reveal_type(crunch)  # def (n: int) -> int
 reveal_type(app.connector(Ledger()))  # Ledger
 reveal_type(app.connector(HttpConnector("tickets", "https://tickets.example.com")))  # HttpConnector
 app.connector(Wrong())  # error: type-var
+reveal_type(app.operation(crunch, name="crunched"))  # def (n: int) -> int
 app.operation(retry=3)  # error: call-overload

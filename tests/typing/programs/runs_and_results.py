@@ -41,7 +41,10 @@ async def main() -> None:
     reveal_type(await app.find_run(typed, "A"))  # RunHandle[Invoice]
     reveal_type(await app.find_run("typed", key="A", result_type=Invoice))  # RunHandle[Invoice]
     reveal_type(await app.runs(workflow="typed", state="failed", limit=10))  # list[Run]
+    reveal_type(await app.runs(workflow=typed))  # list[Run]
     reveal_type(await app.run_count(colour="red"))  # int
+    reveal_type(await app.run_count(workflow=plain))  # int
+    await app.runs(workflow=7)  # error: arg-type
     job = await app.enqueue("bill", {"id": "A"}, result_type=Invoice, max_attempts=3)
     reveal_type(job)  # JobHandle[Invoice]
     reveal_type(await job.result())  # Invoice

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack, get_args
 
 from stepwell import json_text
 from stepwell.errors import InvalidInput
@@ -16,6 +16,20 @@ from stepwell.store.connection.call import Call, page_size, value
 
 RunState = Literal["not_started", "in_progress", "paused", "completed", "failed", "cancelled"]
 Colour = Literal["gray", "green", "yellow", "red"]
+
+
+class Named(Protocol):
+    """A `Workflow`: here only its name matters."""
+
+    @property
+    def name(self) -> str: ...
+
+
+WorkflowName: TypeAlias = str | Named
+
+
+def name_of(workflow: WorkflowName) -> str:
+    return workflow if isinstance(workflow, str) else workflow.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +74,7 @@ class Run:
 class RunFilter(TypedDict, total=False):
     """Filters of runs; a run must match all filters that are given. None is no filter."""
 
-    workflow: str | None
+    workflow: WorkflowName | None
     state: RunState | None
     colour: Colour | None
     # The key of the start; with `source` if the source is not the workflow itself.
@@ -180,5 +194,7 @@ def _filter(only: RunFilter) -> str:
                 f"{name}: {one} has no time zone", hint="give a time with a zone, such as UTC", field=name
             )
         given[name] = {str(key): str(text) for key, text in one.items()} if isinstance(one, Mapping) else one
+    if workflow := only.get("workflow"):
+        given["workflow"] = name_of(workflow)
     # Without a filter nothing is encoded: the encoder takes longer to load than a list takes to read.
     return json_text.encode(given, "filter") if given else "{}"

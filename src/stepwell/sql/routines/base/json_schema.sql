@@ -58,8 +58,9 @@ set search_path = stepwell, pg_temp
 as $$
     select case
         when p_value < (p_schema ->> 'minimum')::numeric or p_value > (p_schema ->> 'maximum')::numeric
-            then format('%s must be between %s and %s', p_path,
-                coalesce(p_schema ->> 'minimum', 'any'), coalesce(p_schema ->> 'maximum', 'any'))
+            then format('%s must be %s', p_path, coalesce(
+                'between ' || (p_schema ->> 'minimum') || ' and ' || (p_schema ->> 'maximum'),
+                (p_schema ->> 'minimum') || ' or more', (p_schema ->> 'maximum') || ' or less'))
         when p_value <= (p_schema ->> 'exclusiveMinimum')::numeric
             then format('%s must be more than %s', p_path, p_schema ->> 'exclusiveMinimum')
         when p_value >= (p_schema ->> 'exclusiveMaximum')::numeric
@@ -75,8 +76,9 @@ set search_path = stepwell, pg_temp
 as $$
     select case
         when length(p_value) < (p_schema ->> 'minLength')::int or length(p_value) > (p_schema ->> 'maxLength')::int
-            then format('%s must have %s to %s characters', p_path,
-                coalesce(p_schema ->> 'minLength', '0'), coalesce(p_schema ->> 'maxLength', 'any'))
+            then format('%s must have %s characters', p_path, coalesce(
+                coalesce(p_schema ->> 'minLength', '0') || ' to ' || (p_schema ->> 'maxLength'),
+                (p_schema ->> 'minLength') || ' or more'))
         when p_schema ? 'pattern' and stepwell._regex_steps(p_schema ->> 'pattern', p_value) > 1e7
             then format('%s has %s characters, too many to match %s with', p_path, length(p_value), p_schema ->> 'pattern')
         when p_schema ? 'pattern' and p_value !~ (p_schema ->> 'pattern')
@@ -101,8 +103,9 @@ begin
     where not p_value ? r.key
     limit 1;
     if v_count < (p_schema ->> 'minProperties')::int or v_count > (p_schema ->> 'maxProperties')::int then
-        v_problem := coalesce(v_problem, format('%s must have %s to %s fields', p_path,
-            coalesce(p_schema ->> 'minProperties', '0'), coalesce(p_schema ->> 'maxProperties', 'any')));
+        v_problem := coalesce(v_problem, format('%s must have %s fields', p_path, coalesce(
+            coalesce(p_schema ->> 'minProperties', '0') || ' to ' || (p_schema ->> 'maxProperties'),
+            (p_schema ->> 'minProperties') || ' or more')));
     end if;
     for v_key, v_part in select e.key, e.value from jsonb_each(p_value) as e loop
         exit when v_problem is not null;
@@ -136,8 +139,9 @@ declare
     v_problem text;
 begin
     if v_count < (p_schema ->> 'minItems')::int or v_count > (p_schema ->> 'maxItems')::int then
-        return format('%s must have %s to %s items', p_path,
-            coalesce(p_schema ->> 'minItems', '0'), coalesce(p_schema ->> 'maxItems', 'any'));
+        return format('%s must have %s items', p_path, coalesce(
+            coalesce(p_schema ->> 'minItems', '0') || ' to ' || (p_schema ->> 'maxItems'),
+            (p_schema ->> 'minItems') || ' or more'));
     end if;
     if p_schema -> 'uniqueItems' = 'true' and v_count > (
         select count(distinct e.value) from jsonb_array_elements(p_value) as e) then

@@ -58,7 +58,7 @@ begin
     for update;
     if not found then
         raise exception using errcode = 'SW002', column = 'name',
-            hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_name), 'add the person or the service first'),
+            hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_name), 'add the person or the service first: stepwell user add NAME'),
             message = format('%s does not exist', coalesce(p_name, '(none)'));
     end if;
     perform stepwell._principal_set(p_tenant_id, v_found.kind, 'name', v_found.principal_name,

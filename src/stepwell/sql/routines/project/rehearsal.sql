@@ -72,7 +72,7 @@ as $$
     union all
     select
         a.run_id,
-        'approval ' || a.approval_id,
+        'approval ' || stepwell._unit_ref(a.approval_id),
         a.state_code,
         format('%s of %s waits for a decision (%s of %s)%s', a.action, stepwell._unit_name(s), a.approve_count, a.quorum,
             coalesce(', until ' || to_char(a.expires_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), ''))

@@ -1,6 +1,7 @@
 -- A run in time: its snapshot in the past, how many events there were when, and what each step did from when to when.
 
--- The snapshot of a run after an event, or at a time: only states, from the log alone.
+-- The snapshot of a run after an event, or at a time: only states, from the log alone. Its `now` is that time, or that of the
+-- last change until then.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: as fn_run_state_at.
@@ -26,7 +27,7 @@ as $$
                 select t.state_code from then_ as t where t.scope = 'workflow_run'), 'colour', null, 'key', r.trigger_ref,
             'source', r.trigger_type, 'started_by', r.started_by, 'labels', stepwell._labels_of(p_tenant_id, p_run_id),
             'created_at', r.created_at, 'counts', null),
-        'position', null, 'last_event_id', p_event_id, 'now', stepwell.now(),
+        'position', null, 'last_event_id', p_event_id, 'now', coalesce(p_at, (select max(t.since_at) from then_ as t), r.created_at),
         'at', json_build_object('event_id', p_event_id, 'time', p_at), 'graph_hash', v.graph_hash, 'rollup', null,
         'critical_path', json_build_array(), 'expected_end', null, 'milestones', stepwell._milestones_then(p_tenant_id, r.version_id,
             array(select t.no from then_ as t where t.scope = 'step' order by t.no), array(select t.state_code from then_ as t where t.scope = 'step' order by t.no),

@@ -29,7 +29,7 @@ begin
                 return 'cli:' || v_name;
             end if;
             raise exception using errcode = 'SW007', column = 'actor', message = format('actor: nobody is called %s', p_actor),
-                hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_actor), 'add the person or the service first');
+                hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_actor), 'add the person or the service first: stepwell user add NAME');
         end if;
         raise exception using errcode = 'SW007', column = 'actor',
             message = format('this transaction is bound to %s and cannot act as %s', v_name, p_actor);
@@ -95,7 +95,7 @@ begin
         if v_channel is distinct from 'cli' or exists (select from stepwell.principal as p
             where p.tenant_id in (0, p_tenant_id) and p.name_key = v_key) then
             raise exception using errcode = 'SW007', column = 'actor',
-                hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_actor), 'add the person or the service first'),
+                hint = coalesce(stepwell.fn_name_suggest(p_tenant_id, 'person', p_actor), 'add the person or the service first: stepwell user add NAME'),
                 message = case when p_actor is null then 'actor: a name is required'
                     else format('actor: nobody is called %s', p_actor) end;
         end if;
