@@ -96,3 +96,24 @@ def test_sub_workflows_cost_for_each_change_what_a_flat_graph_costs(engine: Engi
     # Nothing reads all units of the tenant.
     assert max(found.entries_read for found in subs) <= 4 * flat.entries_read, (subs, flat)
     assert engine.faults() == {}
+
+
+def test_sub_workflows_read_no_more_after_a_flat_graph_that_was_planned_first(engine: Engine):
+    """The first run of a connection is one large run: its plans then serve many small runs."""
+    publish(engine, sw.Operation("op", id="leaf"), name="child")
+    last = sw.Operation("op", id="last")
+    for name, part in (("flat", "op"), ("deep", "child")):
+        kind = sw.Operation if name == "flat" else sw.SubWorkflow
+        parts = [kind(part, id=f"s{number}") for number in range(COUNT)]
+        publish(engine, sw.Sequential(sw.Parallel(*parts), last), name=name)
+    session = engine.worker()
+    read: dict[str, int] = {}
+    for name in ("flat", "deep", "flat", "deep"):
+        before = counted(engine)
+        engine.start(name)
+        while leases := engine.claim(session, COUNT):
+            for at in range(0, len(leases), 100):
+                engine.complete(session, *leases[at : at + 100], output={"n": 1})
+        _, entries, changes = (after - old for after, old in zip(counted(engine), before, strict=True))
+        read[name] = entries // changes
+    assert read["deep"] <= 4 * read["flat"], read

@@ -92,7 +92,8 @@ begin
 end
 $$;
 
--- Stores when and how runs ended, as the last event of each says, and notifies clients that watch them.
+-- Stores when and how runs ended, as the last event of each says, and notifies clients that watch them. Each run is looked up
+-- by itself (offset 0): in a join, a plan for young tables reads all units of the tenant for each run.
 -- Locks: the rows of the runs in run_detail.
 create or replace function stepwell._runs_finish(p_tenant_ids int[], p_run_ids bigint[], p_state text) returns void
 language plpgsql volatile
@@ -104,7 +105,10 @@ begin
     with finished as (
         update stepwell.run_detail as r set finished_state = p_state, finished_at = u.last_transition_at
         from unnest(p_tenant_ids, p_run_ids) as q (tenant_id, run_id)
-        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and stepwell._run_unit(q.run_id) = u.unit_id
+        cross join lateral (
+            select w.last_transition_at from stepwell.work_unit as w
+            where w.tenant_id = q.tenant_id and w.unit_id = stepwell._run_unit(q.run_id) offset 0
+        ) as u
         where r.tenant_id = q.tenant_id and r.run_id = q.run_id
         returning r.run_id, r.is_watched
     )

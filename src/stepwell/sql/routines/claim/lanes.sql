@@ -106,9 +106,13 @@ begin
         ), held as materialized (
             select p.row_id
             from picked as p
-            inner join stepwell.run_progress as b on b.tenant_id = p_tenant_id and stepwell._run_of(p.unit_id) = b.run_id
+            -- Each run by itself: in a join, a plan for young tables reads all runs of the tenant for each retry.
+            cross join lateral (
+                select from stepwell.run_progress as b
+                where b.tenant_id = p_tenant_id and b.run_id = stepwell._run_of(p.unit_id)
+                for update skip locked
+            ) as b
             where p.in_run
-            for update of b skip locked
         ), gone as (
             delete from stepwell.job_ready as r
             where r.ctid = any (array(select p.row_id from picked as p where not p.in_run union all select h.row_id from held as h))

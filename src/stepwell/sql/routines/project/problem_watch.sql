@@ -54,13 +54,22 @@ returns table (tenant_id int, category_code text, subject text, title text, unit
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    -- Those that are problems already are left out first: there may be thousands of them.
     select d.tenant_id, 'dead_letter', d.unit_id::text, stepwell._unit_name(u), d.unit_id, d.died_at,
         concat_ws(': ', d.failure_class, coalesce(d.error ->> 'message', d.error ->> 'type'))
-    from stepwell.job_dead_letter as d
-    inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
-    where d.resolved_at is null and not exists (select from stepwell.governance_problem as p
-        where p.tenant_id = d.tenant_id and p.category_code = 'dead_letter' and p.subject = d.unit_id::text and p.closed_at is null)
+    from (
+        -- There may be thousands that are problems already. The two lists are compared as a whole: a join for young tables would
+        -- read all problems for each dead letter.
+        select l.tenant_id, l.unit_id from stepwell.job_dead_letter as l where l.resolved_at is null
+        except
+        select p.tenant_id, p.unit_id from stepwell.governance_problem as p where p.category_code = 'dead_letter' and p.closed_at is null
+    ) as n
+    cross join lateral (
+        select l.* from stepwell.job_dead_letter as l
+        where l.tenant_id = n.tenant_id and l.unit_id = n.unit_id order by l.resolved_at is not null, l.died_at desc limit 1
+    ) as d
+    cross join lateral (
+        select w.* from stepwell.work_unit as w where w.tenant_id = n.tenant_id and w.unit_id = n.unit_id offset 0
+    ) as u
     union all
     select v.tenant_id, v.category_code, v.subject_key, v.subject, null, v.since_at, v.reason
     from stepwell.vw_governance_silent_workers as v where v.tenant_id = 1
@@ -175,8 +184,9 @@ begin
         from stepwell.governance_problem as p
         left join stepwell.work_unit as u on p.tenant_id = u.tenant_id and p.unit_id = u.unit_id
         cross join lateral (select case p.category_code
-            when 'dead_letter' then case when not exists (select from stepwell.job_dead_letter as d
-                where d.tenant_id = p.tenant_id and d.unit_id = p.unit_id and d.resolved_at is null) then 'it was replayed or removed' end
+            -- Asked so that the index of all open dead letters is no way to answer: it would be read for each problem.
+            when 'dead_letter' then case when (select bool_or(d.resolved_at is null) from stepwell.job_dead_letter as d
+                where d.tenant_id = p.tenant_id and d.unit_id = p.unit_id) is not true then 'it was replayed or removed' end
             when 'silent_worker' then stepwell._worker_recovered(p.subject, p.opened_at)
             when 'overdue_step' then case when u.unit_id is null or stepwell._has_ended(u.state_code) then 'it ended'
                 when u.deadline_at is null or u.deadline_at > stepwell.now() then 'its deadline was changed' end
