@@ -18,7 +18,8 @@ KNOWN_LIMIT: Final = 1_000
 # The same as the setting redaction.key_pattern.
 KEY_PATTERN: Final = (
     "((password|passwd|passphrase|passcode|pwd|secret|api[_-]?key|(access|private|secret|signing|encryption|master)[_-]?key"
-    "|credential|cookie)s?|token|authorization|auth|session([_-]?id)?|jwt|(^|[_-])(pass|pw|otp))$"
+    "|credential|cookie|(access|refresh|auth|bearer|api)[_-]?token)s?|token|authorization|auth|session([_-]?id)?|jwt|bearer"
+    "|(^|[_-])(pass|pw|otp))([_-]?(value|text|plain|raw|old|new|current|header|string|base64|hex|[0-9]{1,3}))?$"
 )
 _KEY: Final = re.compile(KEY_PATTERN, re.I | re.A)
 _REFERENCE: Final = re.compile(r"(env|file):")
@@ -26,12 +27,16 @@ _IGNORED: Final = re.I | re.A
 # In this order; each with its replacement. base/redaction.sql has the same patterns.
 _TEXTS: Final = (
     (
-        re.compile(r"-----BEGIN [A-Z ]*?PRIVATE KEY-----.*?(-----END [A-Z ]*?PRIVATE KEY-----|\Z)", re.S),
+        re.compile(
+            r"-----BEGIN [A-Z ]*?PRIVATE KEY(?: BLOCK)?-----.*?"
+            r"(-----END [A-Z ]*?PRIVATE KEY(?: BLOCK)?-----|\Z)",
+            re.S,
+        ),
         REDACTED,
     ),
     (
         re.compile(
-            r"(authorization|cookie)([\"']?\s*[:=](?!\s*[\"']?(?:\[redacted|\*\*\*))\s*[\"']?)[^\r\n\"']{4,}",
+            r"(authorization|cookie)(\\*[\"']?\s*[:=](?!\s*\\*[\"']?(?:\[redacted|\*\*\*))\s*\\*[\"']?)[^\r\n\"']{4,}",
             _IGNORED,
         ),
         rf"\1\2{REDACTED}",
@@ -41,26 +46,39 @@ _TEXTS: Final = (
     (
         re.compile(
             r"((?:password|passwd|passphrase|passcode|pwd|secret|api_?-?key|(?:access|private|secret|signing)[_-]?key"
-            r"|credential)s?|token|session(?:[_-]?id)?|auth|signature|sig)([\"']?\s*[:=](?!\s*[\"']?(?:\[redacted|\*\*\*|env:|file:))\s*)"
-            # Between quotes everything: a passphrase has spaces.
-            r"(?:(\")(?:[^\"\\\r\n]|\\[^\r\n])+|(')(?:[^'\\\r\n]|\\[^\r\n])+|[^\s\"'&,;}\]#]{4,})",
+            r"|credential)s?|token|session(?:[_-]?id)?|auth|signature|sig)(\\*[\"']?\s*[:=](?!\s*\\*[\"']?(?:\[redacted|\*\*\*|env:|file:))\s*)"
+            # Between quotes everything: a passphrase has spaces. In JSON inside a text they are escaped.
+            r"(?:(\\+[\"'])[^\"'\r\n]+|(\")(?:[^\"\\\r\n]|\\[^\r\n])+|(')(?:[^'\\\r\n]|\\[^\r\n])+|[^\s\"'&,;}\]#]{4,})",
             _IGNORED,
         ),
-        rf"\1\2\3\4{REDACTED}",
+        rf"\1\2\3\4\5{REDACTED}",
+    ),
+    (
+        # The option of a command, and its value.
+        re.compile(
+            r"((?:^|\s)--?(?:[a-z0-9]+[_-])*(?:password|passwd|passphrase|pwd|secret|token|api-?key|auth)\s+[\"']?)"
+            r"(?![-\[\"'])[^\s\"']{6,}",
+            _IGNORED,
+        ),
+        rf"\1{REDACTED}",
     ),
     (
         re.compile(
-            r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]+)?|(AKIA|ASIA)[0-9A-Z]{16}|xox[a-z]-[A-Za-z0-9-]{8,}"
-            r"|xapp-[A-Za-z0-9-]{8,}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}"
+            r"eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*){1,4}|(AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}|xox[a-z][.-][A-Za-z0-9.-]{8,}"
+            r"|xapp-[A-Za-z0-9-]{8,}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|gl[a-z]{2,4}-[A-Za-z0-9_-]{16,}"
             r"|sk-[A-Za-z0-9_-]{20,}|(sk|rk|pk)_(live|test)_[A-Za-z0-9]{12,}|AIza[0-9A-Za-z_-]{30,}|npm_[A-Za-z0-9]{30,}"
-            r"|pypi-[A-Za-z0-9_-]{16,}|sw_[0-9a-f]{64}"
+            r"|pypi-[A-Za-z0-9_-]{16,}|sw[a-z]?_[0-9a-f]{64}|hooks\.slack\.com/[a-z]+/[A-Za-z0-9/_-]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
+            r"|ya29\.[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9]{20,}|hf_[A-Za-z0-9]{30,}|do[opr]_v1_[0-9a-f]{64}|shp[a-z]{2}_[0-9a-fA-F]{32}"
+            r"|AGE-SECRET-KEY-1[0-9A-Z]{50,}|AccountKey=[A-Za-z0-9+/]{20,}"
         ),
         REDACTED,
     ),
 )
 # A list of names and values, such as headers: the name decides about the value beside it.
-_NAMES: Final = ("name", "key", "header", "field")
-_VALUES: Final = ("value", "values", "content", "data")
+_NAMES: Final = frozenset(
+    {"name", "key", "k", "header", "field", "parameter", "param", "property", "variable"}
+)
+_VALUES: Final = frozenset({"value", "values", "val", "v", "content", "data", "text"})
 
 _known: dict[str, None] = {}
 _longest_first: tuple[str, ...] = ()
@@ -95,16 +113,27 @@ def value(given: Any) -> Any:
     if isinstance(given, str):
         return text(given)
     if isinstance(given, Mapping):
-        named = any(isinstance(given.get(name), str) and is_secret_name(given[name]) for name in _NAMES)
+        named = any(
+            str(name).lower() in _NAMES and isinstance(item, str) and is_secret_name(item)
+            for name, item in given.items()
+        )
         return {
-            name: _hidden(item) if is_secret_name(str(name)) or (named and name in _VALUES) else value(item)
+            text(str(name)): _hidden(item)
+            if is_secret_name(str(name)) or (named and str(name).lower() in _VALUES)
+            else value(item)
             for name, item in given.items()
         }
     if isinstance(given, (list, tuple)):
-        if len(given) == 2 and isinstance(given[0], str) and is_secret_name(given[0]):
-            return [value(given[0]), _hidden(given[1])]
-        return [value(item) for item in given]
+        return [
+            _hidden(item) if place and _names_next(given[place - 1], len(given)) else value(item)
+            for place, item in enumerate(given)
+        ]
     return given
+
+
+def _names_next(given: Any, length: int) -> bool:
+    """Whether what follows in a list is a secret: the value of a pair, or of an option of a command."""
+    return isinstance(given, str) and (length == 2 or given.startswith("-")) and is_secret_name(given)
 
 
 def _hidden(given: Any) -> Any:

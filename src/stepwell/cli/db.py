@@ -34,6 +34,8 @@ def migrate(context: typer.Context, as_json: JsonOption = False) -> None:
         typer.echo(f"applied {name}")
     for name in report.dropped:
         typer.echo(f"dropped {name}")
+    for found in report.refused:
+        typer.echo(str(found), err=True)
     typer.echo(
         "routines are installed" if report.routines_applied else "nothing to do, the schema is current"
     )

@@ -105,7 +105,8 @@ def run_tree(settings: Settings, host: str, port: int | None, data_dir: Path | N
     # Listen first: a wrong address must be refused before the database is started.
     address = listen(host, port)
     with address.listener, signals_interrupt(), _database(settings) as (conninfo, embedded):
-        migrate.migrate(conninfo)
+        for found in migrate.migrate(conninfo).refused:
+            typer.echo(str(found), err=True)
         begun = None
         if plan.is_demo:
             begun = demo_app.begin(conninfo, _desk_folder(settings), typer.echo)

@@ -82,6 +82,22 @@ def activate(context: typer.Context, name: NameArgument, as_json: JsonOption = F
 
 
 @app.command()
+def rename(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The old name, or '#' and the number that doctor prints.")],
+    new_name: Annotated[str, typer.Argument(help="The new name.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Give another name to an account whose name this release does not accept; then activate it."""
+    ask(
+        context,
+        lambda client: client.perform(calls.rename_principal(client.tenant_id, name, new_name)),
+    )
+    found = _account(context, new_name)
+    answer(as_json, asdict(found), _line(found))
+
+
+@app.command()
 def link(
     context: typer.Context,
     name: NameArgument,

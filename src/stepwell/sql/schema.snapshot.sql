@@ -1037,7 +1037,8 @@ create table stepwell.principal (
     created_at timestamp with time zone not null,
     kind text default 'person'::text not null,
     name_key text,
-    name_skeleton text
+    name_skeleton text,
+    former_keys text[] default '{}'::text[] not null
 );
 alter table stepwell.principal enable row level security;
 -- granted to stepwell_api: select
@@ -2861,6 +2862,9 @@ CREATE INDEX plans_running ON stepwell.dlq_replay_plan USING btree (tenant_id, p
 
 -- index: stepwell.principals_by_role
 CREATE INDEX principals_by_role ON stepwell.principal_role USING btree (tenant_id, role_name, principal_id);
+
+-- index: stepwell.principals_with_former_names
+CREATE INDEX principals_with_former_names ON stepwell.principal USING btree (tenant_id) WHERE (former_keys <> '{}'::text[]);
 
 -- index: stepwell.problems_by_subject
 CREATE INDEX problems_by_subject ON stepwell.governance_problem USING btree (tenant_id, category_code, subject, opened_at);
@@ -4750,7 +4754,7 @@ create function stepwell._action_key(p_tenant_id integer, p_unit_id bigint, p_ac
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._action_problems(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_person_id bigint, p_approval_id bigint)
-create function stepwell._action_problems(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_person_id bigint, p_approval_id bigint) returns text[] language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._action_problems(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_person_id bigint, p_approval_id bigint) returns text[] language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4765,7 +4769,7 @@ create function stepwell._action_reason(p_unit stepwell.work_unit, p_to_state te
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._action_refusal(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_actor text, p_person_id bigint, p_approval_id bigint)
-create function stepwell._action_refusal(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_actor text, p_person_id bigint, p_approval_id bigint) returns json language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._action_refusal(p_unit stepwell.work_unit, p_action stepwell.unit_action, p_actor text, p_person_id bigint, p_approval_id bigint) returns json language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4819,7 +4823,7 @@ create function stepwell._allowed_name(p_tenant_id integer, p_principal_id bigin
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._alphabets_of(p_name text)
-create function stepwell._alphabets_of(p_name text) returns integer language sql immutable parallel safe set search_path=stepwell, pg_temp;
+create function stepwell._alphabets_of(p_name text) returns integer language sql immutable parallel safe set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4913,21 +4917,21 @@ create function stepwell._attention_settle(p_tenant_id integer, p_run_id bigint)
 create function stepwell._audit_archive(p_partition text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._audit_block_fill(p_chain stepwell.audit_chain, p_limit integer)
-create function stepwell._audit_block_fill(p_chain stepwell.audit_chain, p_limit integer) returns stepwell.audit_block language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._audit_block_fill(p_chain stepwell.audit_chain, p_limit integer) returns stepwell.audit_block language plpgsql set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 
 -- function: stepwell._audit_block_refuse()
 create function stepwell._audit_block_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._audit_chain_lock(p_tenant_id integer)
-create function stepwell._audit_chain_lock(p_tenant_id integer) returns stepwell.audit_chain language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._audit_chain_lock(p_tenant_id integer) returns stepwell.audit_chain language plpgsql set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 
 -- function: stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer)
-create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer) returns TABLE(tx xid8, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, leaf_hash bytea, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._audit_events_next(p_chain stepwell.audit_chain, p_limit integer) returns TABLE(tx xid8, event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, leaf_hash bytea, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._audit_leaves_remove()
-create function stepwell._audit_leaves_remove() returns void language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._audit_leaves_remove() returns void language plpgsql set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 
 -- function: stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigint[]) returns TABLE(unit_id bigint, label text, at timestamp with time zone, content text, facts text) language sql stable set search_path=stepwell, pg_temp set enable_seqscan=off;
@@ -4935,7 +4939,7 @@ create function stepwell._audit_value_texts(p_tenant_id integer, p_unit_ids bigi
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit_ids bigint[])
-create function stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit_ids bigint[]) returns TABLE(unit_id bigint, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._audit_values(p_tenant_id integer, p_salt bytea, p_unit_ids bigint[]) returns TABLE(unit_id bigint, value_hashes bytea) language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -4951,7 +4955,7 @@ create function stepwell._block_escalate_check(p_unit stepwell.work_unit, p_appr
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block)
-create function stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block) returns bytea language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._block_hash(p_chain_id uuid, p_block stepwell.audit_block) returns bytea language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5017,7 +5021,7 @@ create function stepwell._cause_of(p_error jsonb) returns text language sql immu
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._chain_growth(p_chains text, p_size double precision)
-create function stepwell._chain_growth(p_chains text, p_size double precision) returns double precision language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._chain_growth(p_chains text, p_size double precision) returns double precision language sql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5080,7 +5084,7 @@ create function stepwell._content_current(p_tenant_id integer, p_code text) retu
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._content_hash(p_tenant_id integer, p_body text, p_items text[])
-create function stepwell._content_hash(p_tenant_id integer, p_body text, p_items text[]) returns text language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._content_hash(p_tenant_id integer, p_body text, p_items text[]) returns text language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5297,7 +5301,7 @@ create function stepwell._events_back(p_tenant_id integer, p_types text[], p_act
 create function stepwell._evidence_ask(p_tenant_id integer, p_unit_id bigint) returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._evidence_counts(p_tenant_id integer, p_run_id bigint)
-create function stepwell._evidence_counts(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._evidence_counts(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5307,7 +5311,7 @@ create function stepwell._evidence_due_check(p_tenant_id integer, p_run_id bigin
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._evidence_due_streams(p_tenant_id integer, p_run_id bigint)
-create function stepwell._evidence_due_streams(p_tenant_id integer, p_run_id bigint) returns bigint[] language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._evidence_due_streams(p_tenant_id integer, p_run_id bigint) returns bigint[] language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5519,12 +5523,12 @@ create function stepwell._hidden_columns() returns TABLE(table_name text, column
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._history_append(p_peaks bytea[], p_count bigint, p_hash bytea)
-create function stepwell._history_append(p_peaks bytea[], p_count bigint, p_hash bytea) returns bytea[] language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._history_append(p_peaks bytea[], p_count bigint, p_hash bytea) returns bytea[] language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._history_root(p_peaks bytea[])
-create function stepwell._history_root(p_peaks bytea[]) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._history_root(p_peaks bytea[]) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5598,7 +5602,7 @@ create function stepwell._is_fault_of_row(p_error_code text) returns boolean lan
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._is_list(p_chain text)
-create function stepwell._is_list(p_chain text) returns boolean language sql immutable;
+create function stepwell._is_list(p_chain text) returns boolean language sql immutable set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5785,7 +5789,7 @@ create function stepwell._maps_settle(p_tenant_ids integer[], p_run_ids bigint[]
 create function stepwell._marks_clear(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._merkle_root(p_leaves bytea)
-create function stepwell._merkle_root(p_leaves bytea) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._merkle_root(p_leaves bytea) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5813,7 +5817,12 @@ create function stepwell._name_fold(p_name text) returns text language sql immut
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._name_problem(p_name text)
-create function stepwell._name_problem(p_name text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp;
+create function stepwell._name_problem(p_name text) returns text language sql immutable parallel safe set search_path=stepwell, pg_temp set standard_conforming_strings=on;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._name_refusal(p_tenant_id integer, p_principal_id bigint, p_name text)
+create function stepwell._name_refusal(p_tenant_id integer, p_principal_id bigint, p_name text) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5832,8 +5841,8 @@ create function stepwell._names_known(p_tenant_id integer, p_kind text, p_within
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._names_settle()
-create function stepwell._names_settle() returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._names_settled()
+create function stepwell._names_settled() returns TABLE(tenant_code text, principal_id bigint, principal_name text, reason text) language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb)
 create function stepwell._news_deliver(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_payload jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -5871,20 +5880,20 @@ create function stepwell._pairs_count(p_document jsonb, p_scope text, p_left tex
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._password_store(p_principal stepwell.principal, p_secret_hash text)
-create function stepwell._password_store(p_principal stepwell.principal, p_secret_hash text) returns void language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._password_store(p_principal stepwell.principal, p_secret_hash text) returns void language plpgsql set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 
 -- function: stepwell._path_accessor(p_tokens text[], p_place integer, OUT suffix text, OUT next_place integer, OUT is_computed boolean)
-create function stepwell._path_accessor(p_tokens text[], p_place integer, OUT suffix text, OUT next_place integer, OUT is_computed boolean) returns record language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_accessor(p_tokens text[], p_place integer, OUT suffix text, OUT next_place integer, OUT is_computed boolean) returns record language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_bound(p_bare text, p_size double precision)
-create function stepwell._path_bound(p_bare text, p_size double precision) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_bound(p_bare text, p_size double precision) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_compared(p_path text)
-create function stepwell._path_compared(p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_compared(p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5899,12 +5908,12 @@ create function stepwell._path_count(p_document jsonb, p_path text) returns doub
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_document(p_document jsonb, p_path text)
-create function stepwell._path_document(p_document jsonb, p_path text) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_document(p_document jsonb, p_path text) returns jsonb language sql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_doubtful(p_path text)
-create function stepwell._path_doubtful(p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_doubtful(p_path text) returns text language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5914,12 +5923,12 @@ create function stepwell._path_evaluate(p_document jsonb, p_path text, p_is_test
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_excess(p_document jsonb, p_path text, p_is_alone boolean)
-create function stepwell._path_excess(p_document jsonb, p_path text, p_is_alone boolean) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._path_excess(p_document jsonb, p_path text, p_is_alone boolean) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_gap(p_document jsonb, p_path text)
-create function stepwell._path_gap(p_document jsonb, p_path text) returns text language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._path_gap(p_document jsonb, p_path text) returns text language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5929,7 +5938,7 @@ create function stepwell._path_has_many(p_document jsonb, p_path text) returns b
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_is_plain(p_path text)
-create function stepwell._path_is_plain(p_path text) returns boolean language sql immutable;
+create function stepwell._path_is_plain(p_path text) returns boolean language sql immutable set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5944,22 +5953,22 @@ create function stepwell._path_refusal(p_path text) returns text language plpgsq
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_sites(p_path text)
-create function stepwell._path_sites(p_path text) returns jsonb language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_sites(p_path text) returns jsonb language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_strict(p_path text)
-create function stepwell._path_strict(p_path text) returns text language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_strict(p_path text) returns text language sql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_unknown_root(p_path text, p_known text[])
-create function stepwell._path_unknown_root(p_path text, p_known text[]) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_unknown_root(p_path text, p_known text[]) returns text language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._path_weight(p_bare text, p_document jsonb)
-create function stepwell._path_weight(p_bare text, p_document jsonb) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._path_weight(p_bare text, p_document jsonb) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6055,7 +6064,7 @@ create function stepwell._policy_document(p_action jsonb, p_match text) returns 
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._policy_filter_answer(p_match text, p_action jsonb)
-create function stepwell._policy_filter_answer(p_match text, p_action jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._policy_filter_answer(p_match text, p_action jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6065,7 +6074,7 @@ create function stepwell._policy_hash(p_rules jsonb) returns text language sql i
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._policy_is_doubtful(p_match text, p_action jsonb)
-create function stepwell._policy_is_doubtful(p_match text, p_action jsonb) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._policy_is_doubtful(p_match text, p_action jsonb) returns boolean language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6194,7 +6203,7 @@ create function stepwell._redact(p_value jsonb, p_pattern text) returns jsonb la
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._redact_text(p_text text)
-create function stepwell._redact_text(p_text text) returns text language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._redact_text(p_text text) returns text language plpgsql immutable strict set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6204,7 +6213,7 @@ create function stepwell._redaction_pattern() returns text language plpgsql stab
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._refusal_clause(p_unit stepwell.work_unit, p_problem text, p_evidence jsonb, p_lang text, OUT text_key text, OUT problem text, OUT next text)
-create function stepwell._refusal_clause(p_unit stepwell.work_unit, p_problem text, p_evidence jsonb, p_lang text, OUT text_key text, OUT problem text, OUT next text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._refusal_clause(p_unit stepwell.work_unit, p_problem text, p_evidence jsonb, p_lang text, OUT text_key text, OUT problem text, OUT next text) returns record language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6214,7 +6223,7 @@ create function stepwell._refusal_sentence(p_unit stepwell.work_unit, p_to_state
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._refuse(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_problems text[], p_evidence jsonb)
-create function stepwell._refuse(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_problems text[], p_evidence jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._refuse(p_tenant_id integer, p_unit_id bigint, p_to_state text, p_problems text[], p_evidence jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6224,17 +6233,17 @@ create function stepwell._regex_cost(p_document jsonb, p_path text, p_pattern te
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._regex_fault(p_pattern text)
-create function stepwell._regex_fault(p_pattern text) returns text language sql immutable;
+create function stepwell._regex_fault(p_pattern text) returns text language sql immutable set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._regex_refusal(p_pattern text)
-create function stepwell._regex_refusal(p_pattern text) returns text language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._regex_refusal(p_pattern text) returns text language sql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._regex_size(p_pattern text)
-create function stepwell._regex_size(p_pattern text) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp;
+create function stepwell._regex_size(p_pattern text) returns double precision language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6254,7 +6263,7 @@ create function stepwell._registry_state_faults() returns TABLE(check_name text,
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._registry_text_faults()
-create function stepwell._registry_text_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._registry_text_faults() returns TABLE(check_name text, fault text) language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6349,7 +6358,7 @@ create function stepwell._retention_jobs(p_now timestamp with time zone, p_limit
 create function stepwell._retention_letters(p_now timestamp with time zone, p_limit integer) returns bigint language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._retention_months(p_now timestamp with time zone)
-create function stepwell._retention_months(p_now timestamp with time zone) returns bigint language plpgsql set search_path=stepwell, pg_temp set lock_timeout=2s;
+create function stepwell._retention_months(p_now timestamp with time zone) returns bigint language plpgsql set search_path=stepwell, pg_temp set lock_timeout=2s set standard_conforming_strings=on;
 
 -- function: stepwell._retention_receipts(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_receipts(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
@@ -6636,7 +6645,7 @@ create function stepwell._site_outside(p_before jsonb, p_at jsonb) returns jsonb
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._site_refusal(p_site jsonb)
-create function stepwell._site_refusal(p_site jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._site_refusal(p_site jsonb) returns text language sql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6776,7 +6785,7 @@ create function stepwell._step_is_own(p_tenant_id integer, p_unit_id bigint) ret
 create function stepwell._step_leave(p_tenant_id integer, p_unit_id bigint, p_call text, p_key text, p_answer jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._step_maps_input(p_step jsonb)
-create function stepwell._step_maps_input(p_step jsonb) returns boolean language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._step_maps_input(p_step jsonb) returns boolean language sql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6855,7 +6864,7 @@ create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigin
 create function stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
 
 -- function: stepwell._target_readings(p_target text)
-create function stepwell._target_readings(p_target text) returns text[] language sql immutable set search_path=stepwell, pg_temp;
+create function stepwell._target_readings(p_target text) returns text[] language sql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6880,7 +6889,7 @@ create function stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids 
 create function stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb)
-create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6903,8 +6912,8 @@ create function stepwell._title_of(p_tenant_id integer, p_unit_id bigint, p_lang
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._token_bind(p_token_hash bytea)
-create function stepwell._token_bind(p_token_hash bytea) returns TABLE(tenant_id integer, principal_id bigint, principal_name text) language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._token_bound(p_token_hash bytea, OUT tenant_id integer, OUT principal_id bigint, OUT principal_name text, OUT token_id bigint)
+create function stepwell._token_bound(p_token_hash bytea, OUT tenant_id integer, OUT principal_id bigint, OUT principal_name text, OUT token_id bigint) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._token_check(p_tenant_id integer, p_principal_id bigint, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text)
 create function stepwell._token_check(p_tenant_id integer, p_principal_id bigint, p_label text, p_expires_seconds integer, p_verbs text[], p_kind text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -6936,7 +6945,7 @@ create function stepwell._trigger_body(p_body bytea) returns jsonb language plpg
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._trigger_check(p_tenant_id integer, p_name text, p_settings jsonb)
-create function stepwell._trigger_check(p_tenant_id integer, p_name text, p_settings jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._trigger_check(p_tenant_id integer, p_name text, p_settings jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7047,7 +7056,7 @@ create function stepwell._utc_text(p_at timestamp with time zone) returns text l
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._value_digest(p_tenant_id integer, p_label text, p_value jsonb)
-create function stepwell._value_digest(p_tenant_id integer, p_label text, p_value jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+create function stepwell._value_digest(p_tenant_id integer, p_label text, p_value jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 
 -- function: stepwell._value_size(p_value jsonb)
 create function stepwell._value_size(p_value jsonb) returns integer language sql stable;
@@ -7103,7 +7112,7 @@ create function stepwell._view_owner(p_tenant_id integer) returns bigint languag
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._visible(p_text text)
-create function stepwell._visible(p_text text) returns text language plpgsql immutable parallel safe set search_path=stepwell, pg_temp;
+create function stepwell._visible(p_text text) returns text language plpgsql immutable parallel safe set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7579,7 +7588,7 @@ create function stepwell.fn_link_use(p_link text, p_secret_hash text) returns TA
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_looks_read(p_lang text)
-create function stepwell.fn_looks_read(p_lang text) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_looks_read(p_lang text) returns jsonb language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7595,6 +7604,10 @@ create function stepwell.fn_mode_read() returns TABLE(mode text, person text, te
 create function stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_names_refused()
+create function stepwell.fn_names_refused() returns TABLE(tenant_code text, principal_id bigint, principal_name text, reason text) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_navigation_counts(p_tenant_id integer, p_person text)
 create function stepwell.fn_navigation_counts(p_tenant_id integer, p_person text) returns json language sql stable set search_path=stepwell, pg_temp;
@@ -7650,6 +7663,10 @@ create function stepwell.fn_policy_try(p_rules jsonb, p_action jsonb) returns js
 create function stepwell.fn_principal_change(p_tenant_id integer, p_name text, p_add_roles text[], p_remove_roles text[], p_is_active boolean) returns text[] language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_principal_rename(p_tenant_id integer, p_name text, p_new_name text)
+create function stepwell.fn_principal_rename(p_tenant_id integer, p_name text, p_new_name text) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_principal_set(p_tenant_id integer, p_kind text, p_name text, p_roles text[], p_display_name text, p_is_active boolean)
 create function stepwell.fn_principal_set(p_tenant_id integer, p_kind text, p_name text, p_roles text[], p_display_name text, p_is_active boolean) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -7691,7 +7708,7 @@ create function stepwell.fn_registry_check() returns TABLE(check_name text, ok b
 -- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_registry_read()
-create function stepwell.fn_registry_read() returns jsonb language sql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_registry_read() returns jsonb language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7903,7 +7920,7 @@ create function stepwell.fn_schedule_set(p_tenant_id integer, p_schedule_name te
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_search(p_tenant_id integer, p_text text, p_limit integer)
-create function stepwell.fn_search(p_tenant_id integer, p_text text, p_limit integer) returns TABLE(kind text, id text, title text, detail text, rank integer) language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_search(p_tenant_id integer, p_text text, p_limit integer) returns TABLE(kind text, id text, title text, detail text, rank integer) language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7928,7 +7945,7 @@ create function stepwell.fn_sign_in(p_tenant text, p_name text, p_secret_hash te
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_sign_in_salt(p_tenant text, p_name text)
-create function stepwell.fn_sign_in_salt(p_tenant text, p_name text) returns text language sql stable security definer set search_path=stepwell, pg_temp;
+create function stepwell.fn_sign_in_salt(p_tenant text, p_name text) returns text language sql stable security definer set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_sign_out()

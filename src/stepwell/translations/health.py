@@ -126,6 +126,17 @@ HEALTH: Final[dict[str, Translation]] = {
         "see 'stepwell receipts list --state unconfirmed', then use 'stepwell receipts settle'",
         "xem bằng 'stepwell receipts list --state unconfirmed', rồi 'stepwell receipts settle'",
     ),
+    "names.accepted": Translation("every name is accepted", "mọi tên đều được chấp nhận"),
+    "names.refused": Translation(
+        "tenant {tenant}: {name} (#{number}) cannot act: {reason}",
+        "đơn vị {tenant}: {name} (#{number}) không thể hành động: {reason}",
+    ),
+    "names.remedy": Translation(
+        "as an administrator of this tenant: stepwell user rename '#{number}' NEW-NAME,"
+        " then 'stepwell user activate NEW-NAME'",
+        "với quyền quản trị của đơn vị này: stepwell user rename '#{number}' TÊN-MỚI,"
+        " rồi 'stepwell user activate TÊN-MỚI'",
+    ),
     "evidence.made": Translation(
         "no ended run waits too long for its bundle", "không có lần chạy nào chờ gói bằng chứng quá lâu"
     ),

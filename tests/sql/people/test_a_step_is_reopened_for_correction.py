@@ -96,7 +96,7 @@ def test_a_correction_needs_its_own_approval_and_a_known_reason(engine: Engine, 
     run_id = finished(engine, people, engine.worker())
     unit, other = engine.unit(run_id, "sign"), engine.unit(run_id, "ship")
     open_one = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada')", (unit,))
-    for wrong in (None, 77, open_one, approval(engine, other), approval(engine, unit, "replay")):
+    for wrong in (None, 77, open_one, approval(engine, other), approval(engine, unit, "escalate")):
         with refused("SW004", "reopen_approved"):
             people.reopen_for_correction(unit, "ben", "data_error", wrong)
     good = approval(engine, unit)

@@ -75,8 +75,8 @@ def to_reopen(scene: Scene) -> int:
     return scene.approval("reopen")
 
 
-def to_replay(scene: Scene) -> int:
-    return scene.approval("replay")
+def to_escalate(scene: Scene) -> int:
+    return scene.approval("escalate")
 
 
 # Call, preparation, arguments, wrong arguments, and a word of the error for these.
@@ -95,7 +95,7 @@ CALLS: list[tuple[str, Prepare, list[Any], list[Any], str]] = [
     ("complete", claimed, ["ada", {"ok": 1}], ["ada", {}], "output_contract_met"),
     ("cannot_complete", claimed, ["ada", "note:1"], ["ada", None], "declaration_evidence"),
     ("deadline_change", claimed, ["ben", in_an_hour], ["dan", in_an_hour], "actor_is_responsible"),
-    ("reopen_for_correction", done, ["ben", "data_error", to_reopen], ["ben", "data_error", to_replay],
+    ("reopen_for_correction", done, ["ben", "data_error", to_reopen], ["ben", "data_error", to_escalate],
         "reopen_approved"),
 ]  # fmt: skip
 

@@ -193,3 +193,47 @@ def test_a_worker_can_act_with_the_rights_of_the_worker_role_only(engine: Engine
         assert (settled["state"], settled["result"]) == ("confirmed", 7)
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             engine.db.execute("select * from stepwell.action_receipt")
+
+
+@pytest.mark.parametrize("action", ["act", "proposal", "replay", "replay_plan"])
+def test_nobody_asks_for_what_the_engine_asks_itself(engine: Engine, action: str):
+    """Whoever asks chooses the tier, the quorum and the approvers; for these the engine chooses them."""
+    put_in_force(engine.db, ALLOW)
+    made = propose(engine, DENY)
+    with refused("SW001", "action", "request their own approval"):
+        engine.one("select fn_approval_request(1, %s, %s, 'ben')", (action, made["proposal_id"]))
+
+
+@pytest.mark.parametrize("end", ["approve", "reject", "withdraw", "expire"])
+def test_another_approval_about_a_proposal_decides_nothing(engine: Engine, clock: Clock, end: str):
+    """Such an approval of an earlier release may still be open; it helps neither the proposer nor others."""
+    engine.db.execute("update dot_config set config_value = '2' where config_key = 'approval.quorum.policy'")
+    put_in_force(engine.db, ALLOW)
+    made = propose(engine, DENY)
+    other = engine.one(
+        "select _approval_request(1, 'proposal', %s, 'ben', 'why', 1, 1, 60)", (made["proposal_id"],)
+    )
+    with refused("SW007", "cannot decide it"):
+        decide(engine, other, "approve", "ada")
+    if end in ("approve", "reject"):
+        decide(engine, other, end, "cleo")
+    elif end == "withdraw":
+        engine.one("select fn_approval_withdraw(1, %s, 'ben')", (other,))
+    else:
+        clock.advance(seconds=61)
+        engine.db.execute("select fn_timers_fire(100)")
+    assert engine.state(other) != "requested"
+    assert engine.state(made["proposal_id"]) == "review"
+    assert judged(engine)["effect"] == "allow"
+    evidence = Jsonb({"approval_id": other, "actor": "cleo", "audit_ref": "x"})
+    verdict = engine.one(
+        "select fn_state_transition_validate(%s, 'proposal', 'review', 'approved', 'reviewer', 'rpc',"
+        " 'proposal_decide', %s, true)",
+        (made["proposal_id"], evidence),
+    )
+    assert "transition_refused_by_guard:proposal_approved" in verdict["problems"]
+    # Its own approval still does, with its own quorum.
+    decide(engine, made["approval_id"], "approve", "ben")
+    assert decide(engine, made["approval_id"], "approve", "cleo") == "approved"
+    assert judged(engine)["effect"] == "deny"
+    assert engine.faults() == {}

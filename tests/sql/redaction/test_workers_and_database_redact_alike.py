@@ -40,11 +40,39 @@ NAMES = (
     "pw",
     "otp",
     "passcode",
+    "password2",
+    "new_password_value",
+    "token_raw",
+    "auth_header",
+    "access_tokens",
 )
+PGP = f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n{CANARY}\n-----END PGP PRIVATE KEY BLOCK-----"
 SECRETS: list[Any] = [
     *({name: CANARY} for name in NAMES),
     *({"headers": [{"name": name, "value": CANARY}]} for name in NAMES),
     *([[name, CANARY], "x"] for name in NAMES),
+    *({"Key": name, "Value": CANARY, "x": 1} for name in NAMES),
+    *({"k": name, "V": [CANARY]} for name in NAMES),
+    *(["run", f"--{name}", CANARY, "x"] for name in NAMES if "_" not in name),
+    {f"ghp_{CANARY}": 1, "a": 2},
+    {f"password={CANARY}": {"b": f"Bearer {CANARY}"}},
+    f"curl --data x --password {CANARY} --verbose",
+    f"tool -token '{CANARY}'",
+    f"tool --api-key {CANARY}",
+    f'"{{\\"password\\": \\"two words {CANARY}\\", \\"a\\": 1}}"',
+    f"{{\\'auth\\': \\'{CANARY}\\'}}",
+    f'{{\\"Authorization\\": \\"Digest {CANARY}\\"}}',
+    PGP,
+    f"AccountName=x;AccountKey={CANARY}==",
+    f"https://hooks.slack.com/services/T0000/B0000/{CANARY}",
+    f"SG.{CANARY}.{CANARY}",
+    f"ya29.{CANARY}",
+    f"whsec_{CANARY}",
+    f"glrt-{CANARY}",
+    f"xoxe.xoxp-1-{CANARY}",
+    f"{JWT}.{CANARY}.{CANARY}",
+    f"eyJ{CANARY}..{CANARY}.{CANARY}.{CANARY}",
+    *(f"sw{kind}_{b'c4n4ry'.hex()}" + "0" * 52 for kind in "slt"),
     *(
         f"calling with {name}={CANARY} failed"
         for name in ("password", "pwd", "api_key", "token", "session_id")
@@ -94,6 +122,10 @@ PLAIN: list[Any] = [
     "https://host/x?page=2",
     "password=[redacted]",
     "password=***",
+    ["password", "email", "name"],
+    ["--verbose", "ok", "token"],
+    {"token_id": 3, "session_seconds": 4, "secret_count": 1, "key": "colour", "value": "red"},
+    "a pre-auth request, and the option --token",
 ]
 
 
@@ -153,6 +185,10 @@ PIECES = st.sampled_from(
         "PRIVATE KEY-----",
         "ok",
         "7",
+        " --",
+        "KEY BLOCK-----",
+        "SG.",
+        "sws_" + "0a" * 32,
     ]
 )
 

@@ -101,6 +101,7 @@ DUTIES = {
     "fn_health_read",
     "fn_leases_find",
     "fn_leases_recover",
+    "fn_names_refused",
     "fn_partitions_ensure",
     "fn_problems_settle",
     "fn_problems_watch",

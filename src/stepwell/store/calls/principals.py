@@ -66,6 +66,11 @@ def change_principal(
     )
 
 
+def rename_principal(tenant: int, name: str, new_name: str) -> Call[int]:
+    """Another name for an account whose name is not accepted any more; `name` may be `#` and its number."""
+    return Call("select stepwell.fn_principal_rename(%s, %s, %s)", (tenant, name, new_name), value)
+
+
 def principals(tenant: int, name: str | None = None) -> Call[list[Principal]]:
     """The accounts of a tenant, or the one with this name."""
     return Call(

@@ -354,6 +354,21 @@ def check_work(subject: Subject) -> Iterable[Finding]:
         yield worded("evidence", Level.OK, "evidence.made")
 
 
+def check_names(subject: Subject) -> Iterable[Finding]:
+    """Who cannot act because the name is not accepted any more; of all tenants."""
+    if subject.value("select to_regprocedure('stepwell.fn_names_refused()')::oid") is None:
+        return
+    with subject.keeping("fn_names_refused()") as keeper:
+        if keeper is None:
+            return
+        found = keeper.execute("select * from stepwell.fn_names_refused()").fetchall()
+    if not found:
+        yield worded("names", Level.OK, "names.accepted")
+    for tenant, number, name, reason in found:
+        facts = {"tenant": tenant, "number": number, "name": name, "reason": reason}
+        yield worded("names", Level.WARNING, "names.refused", "names.remedy", **facts)
+
+
 def check_mode(subject: Subject) -> Iterable[Finding]:
     """Development mode is no problem, but everybody must know of it."""
     if subject.value("select to_regprocedure('stepwell.fn_mode_read()')::oid") is None:
@@ -377,9 +392,10 @@ ALL: Final[tuple[Check, ...]] = (
     check_pooler,
     check_registry,
     check_work,
+    check_names,
     check_mode,
 )
 CONNECTING: Final[tuple[Check, ...]] = (
-    check_partitions, check_keeper, check_notify, check_pooler, check_work,
+    check_partitions, check_keeper, check_notify, check_pooler, check_work, check_names,
 )  # fmt: skip
 CHECKS: Final[tuple[Check, ...]] = tuple(check for check in ALL if check not in CONNECTING)

@@ -29,12 +29,27 @@ Connection = psycopg.Connection[TupleRow]
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedName:
+    """Somebody who cannot act until an administrator changes the name; `tenant` is None for an operator."""
+
+    tenant: str | None
+    number: int
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        who = f"tenant {self.tenant}: {self.name} (#{self.number})" if self.tenant else self.name
+        return f"{who} cannot act any more: {self.reason}; see 'stepwell doctor'"
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What one call of `migrate` did."""
 
     applied: tuple[str, ...] = ()
     routines_applied: bool = False
     dropped: tuple[str, ...] = ()
+    refused: tuple[RefusedName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +119,8 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
     # From here on workers may wait for our locks: fail after a short time instead of blocking them for long.
     connection.execute(f"set local lock_timeout = '{TABLE_LOCK_LIMIT_SECONDS}s'")
     connection.execute("set local client_min_messages = warning")
+    # A database may have another default; patterns in constraints would mean something else.
+    connection.execute("set local standard_conforming_strings = on")
     connection.execute(support_text("bookkeeping"))
     connection.execute("set local search_path = stepwell, public")
     recorded = _recorded(connection)
@@ -119,13 +136,17 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
         return Report()
     dropped = routines.replace(connection, files)
     _make_partitions(connection)
-    if connection.execute("select to_regproc('stepwell._names_settle')").fetchone() != (None,):
-        connection.execute("select stepwell._names_settle()")
+    refused: tuple[RefusedName, ...] = ()
+    if connection.execute("select to_regproc('stepwell._names_settled')").fetchone() != (None,):
+        rows = connection.execute("select * from stepwell._names_settled()").fetchall()
+        refused = tuple(RefusedName(*row) for row in rows)
     # PostgreSQL lets every role call a new function, so set the privileges again.
     roles.apply_rights(connection)
     if not recorded:
         _begin_development(connection)
-    return Report(tuple(file.name for file in pending), routines_applied=True, dropped=dropped)
+    return Report(
+        tuple(file.name for file in pending), routines_applied=True, dropped=dropped, refused=refused
+    )
 
 
 def _begin_development(connection: Connection) -> None:

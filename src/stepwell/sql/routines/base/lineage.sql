@@ -17,8 +17,8 @@ as $$
 $$;
 
 -- The names behind a unit, as they were written: who started its run or a run above, who wrote the schedule that did, who
--- published these workflows, who asked for a replay or a correction of them that has not ended, who enqueued the job; for a
--- job that reverses an effect also the names behind that effect; for a plan of replays those behind each of its letters. None of them may decide about it.
+-- published these workflows, who asked for a replay or a correction of them that has not ended, who enqueued the job, who
+-- proposed the policy; for a job that reverses an effect also the names behind that effect; for a plan of replays those behind each of its letters. None of them may decide about it.
 create or replace function stepwell._people_behind(p_tenant_id int, p_unit_id bigint) returns text[]
 language sql stable
 set search_path = stepwell, pg_temp
@@ -45,6 +45,8 @@ as $$
         select j.created_by as name from source as s
         inner join stepwell.job_detail as j on j.tenant_id = p_tenant_id and j.job_id = s.unit_id
         union all
+        select y.proposed_by from stepwell.policy_set as y where y.tenant_id = p_tenant_id and y.proposal_id = p_unit_id
+        union all
         select x.name from line as l
         inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and l.run_id = r.run_id
         inner join stepwell.workflow_version as v on v.tenant_id = p_tenant_id and r.version_id = v.version_id
@@ -61,8 +63,8 @@ as $$
     where n.name is not null
 $$;
 
--- These names, and who made a token of a service or an agent among them: whoever knows its token acts through it. The name of
--- a person stands for itself.
+-- These names, who made a token of a service or an agent among them, because whoever knows its token acts through it, and
+-- the names that these have now, where an old one was changed. The name of a person stands for itself.
 create or replace function stepwell._people_of(p_tenant_id int, p_names text[]) returns text[]
 language sql stable
 set search_path = stepwell, pg_temp
@@ -70,11 +72,18 @@ as $$
     with recursive named as (
         select n.name from unnest(p_names) as n (name) where n.name is not null
         union
-        select t.created_by
+        select x.name
         from named as n
-        inner join stepwell.principal as p
-            on p.tenant_id = p_tenant_id and p.name_key = stepwell._actor_plain(n.name) and p.kind <> 'person'
-        inner join stepwell.access_token as t on t.tenant_id = p_tenant_id and p.principal_id = t.principal_id
+        cross join lateral (
+            select t.created_by
+            from stepwell.principal as p
+            inner join stepwell.access_token as t on t.tenant_id = p_tenant_id and p.principal_id = t.principal_id
+            where p.tenant_id = p_tenant_id and p.name_key = stepwell._actor_plain(n.name) and p.kind <> 'person'
+            union all
+            select p.principal_name
+            from stepwell.principal as p
+            where p.tenant_id = p_tenant_id and p.former_keys <> '{}' and stepwell._actor_plain(n.name) = any (p.former_keys)
+        ) as x (name)
     )
     select array_agg(n.name) from named as n
 $$;

@@ -1,6 +1,9 @@
 -- How the hot functions are planned. A worker's calls, and the newest runs in a list, are always the same, and run on tables whose statistics say
 -- little while they are young, so that these functions use one plan for all calls: nested loops over indexes.
 -- Decision 0010 has the measurements.
+--
+-- How a function is read does not depend on its caller either: with standard_conforming_strings = off, which every role can
+-- set, the patterns of redaction, of rules and of names would mean something else.
 
 -- Gives these settings to the functions that need them. Runs after every change of the routines, since replacing a function
 -- removes its settings.
@@ -26,6 +29,13 @@ begin
             'enable_mergejoin = off', 'random_page_cost = 0.01', 'join_collapse_limit = 1', 'jit = off'] loop
             execute format('alter function %s set %s', v_function.name, v_setting);
         end loop;
+    end loop;
+    for v_function in
+        select f.oid::regprocedure as name
+        from pg_proc as f
+        where f.pronamespace = 'stepwell'::regnamespace and f.prosrc like '%' || chr(92) || chr(92) || '%'
+    loop
+        execute format('alter function %s set standard_conforming_strings = on', v_function.name);
     end loop;
 end
 $$;

@@ -11,18 +11,21 @@ declare
 begin
     case jsonb_typeof(p_value)
         when 'object' then
-            v_is_named := exists (select from unnest(array['name', 'key', 'header', 'field']) as n (name)
-                where jsonb_typeof(p_value -> n.name) = 'string' and lower(p_value ->> n.name) ~ p_pattern);
-            return (select coalesce(jsonb_object_agg(e.key, case
-                when lower(e.key) ~ p_pattern or v_is_named and e.key in ('value', 'values', 'content', 'data')
+            v_is_named := exists (select from jsonb_each(p_value) as n
+                where lower(n.key) in ('name', 'key', 'k', 'header', 'field', 'parameter', 'param', 'property', 'variable')
+                    and jsonb_typeof(n.value) = 'string' and lower(n.value #>> '{}') ~ p_pattern);
+            return (select coalesce(jsonb_object_agg(stepwell._redact_text(e.key), case
+                when lower(e.key) ~ p_pattern
+                    or v_is_named and lower(e.key) in ('value', 'values', 'val', 'v', 'content', 'data', 'text')
                     then stepwell._hidden(e.value)
                 else stepwell._redact(e.value, p_pattern) end), '{}') from jsonb_each(p_value) as e);
         when 'array' then
-            if jsonb_array_length(p_value) = 2 and jsonb_typeof(p_value -> 0) = 'string' and lower(p_value ->> 0) ~ p_pattern then
-                return jsonb_build_array(stepwell._redact(p_value -> 0, p_pattern), stepwell._hidden(p_value -> 1));
-            end if;
-            return (select coalesce(jsonb_agg(stepwell._redact(i.value, p_pattern) order by i.ord), '[]')
-                from jsonb_array_elements(p_value) with ordinality as i (value, ord));
+            -- A pair of name and value, or an option of a command and its value.
+            return (select coalesce(jsonb_agg(case when jsonb_typeof(i.before) = 'string' and lower(i.before #>> '{}') ~ p_pattern
+                        and (i.length = 2 or i.before #>> '{}' like '-%')
+                    then stepwell._hidden(i.value) else stepwell._redact(i.value, p_pattern) end order by i.ord), '[]')
+                from (select a.value, a.ord, lag(a.value) over (order by a.ord) as before, jsonb_array_length(p_value) as length
+                    from jsonb_array_elements(p_value) with ordinality as a (value, ord)) as i);
         when 'string' then
             return to_jsonb(stepwell._redact_text(p_value #>> '{}'));
         else
@@ -41,23 +44,28 @@ as $$
 $$;
 
 -- A text without secrets: private keys, headers, passwords in addresses, bearer tokens, values after the name of a secret,
--- and tokens by their shapes.
+-- and tokens by their shapes. Most texts are null: the function is not called for them.
 create or replace function stepwell._redact_text(p_text text) returns text
-language sql immutable
+language plpgsql immutable strict
 set search_path = stepwell, pg_temp
 as $$
-    select regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(p_text,
-        '-----BEGIN [A-Z ]*?PRIVATE KEY-----.*?(-----END [A-Z ]*?PRIVATE KEY-----|\Z)', '[redacted]', 'g'),
-        '(authorization|cookie)(["'']?\s*[:=](?!\s*["'']?(?:\[redacted|\*\*\*))\s*["'']?)[^\r\n"'']{4,}', '\1\2[redacted]', 'gi'),
+begin
+    return regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(p_text,
+        '-----BEGIN [A-Z ]*?PRIVATE KEY(?: BLOCK)?-----.*?(-----END [A-Z ]*?PRIVATE KEY(?: BLOCK)?-----|\Z)', '[redacted]', 'g'),
+        '(authorization|cookie)(\\*["'']?\s*[:=](?!\s*\\*["'']?(?:\[redacted|\*\*\*))\s*\\*["'']?)[^\r\n"'']{4,}', '\1\2[redacted]', 'gi'),
         '(://[^/?#@\s:]*):[^/?#@\s]*@', '\1:[redacted]@', 'gi'),
         '((bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}', '\1[redacted]', 'gi'),
         '((?:password|passwd|passphrase|passcode|pwd|secret|api_?-?key|(?:access|private|secret|signing)[_-]?key'
-        '|credential)s?|token|session(?:[_-]?id)?|auth|signature|sig)(["'']?\s*[:=](?!\s*["'']?(?:\[redacted|\*\*\*|env:|file:))\s*)'
-        '(?:(")(?:[^"\\\r\n]|\\[^\r\n])+|('')(?:[^''\\\r\n]|\\[^\r\n])+|[^\s"''&,;}\]#]{4,})', '\1\2\3\4[redacted]', 'gi'),
-        'eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]+)?|(AKIA|ASIA)[0-9A-Z]{16}|xox[a-z]-[A-Za-z0-9-]{8,}'
-        '|xapp-[A-Za-z0-9-]{8,}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}'
+        '|credential)s?|token|session(?:[_-]?id)?|auth|signature|sig)(\\*["'']?\s*[:=](?!\s*\\*["'']?(?:\[redacted|\*\*\*|env:|file:))\s*)'
+        '(?:(\\+["''])[^"''\r\n]+|(")(?:[^"\\\r\n]|\\[^\r\n])+|('')(?:[^''\\\r\n]|\\[^\r\n])+|[^\s"''&,;}\]#]{4,})', '\1\2\3\4\5[redacted]', 'gi'),
+        '((?:^|\s)--?(?:[a-z0-9]+[_-])*(?:password|passwd|passphrase|pwd|secret|token|api-?key|auth)\s+["'']?)(?![-\["''])[^\s"'']{6,}', '\1[redacted]', 'gi'),
+        'eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*){1,4}|(AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}|xox[a-z][.-][A-Za-z0-9.-]{8,}'
+        '|xapp-[A-Za-z0-9-]{8,}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|gl[a-z]{2,4}-[A-Za-z0-9_-]{16,}'
         '|sk-[A-Za-z0-9_-]{20,}|(sk|rk|pk)_(live|test)_[A-Za-z0-9]{12,}|AIza[0-9A-Za-z_-]{30,}|npm_[A-Za-z0-9]{30,}'
-        '|pypi-[A-Za-z0-9_-]{16,}|sw_[0-9a-f]{64}', '[redacted]', 'g')
+        '|pypi-[A-Za-z0-9_-]{16,}|sw[a-z]?_[0-9a-f]{64}|hooks\.slack\.com/[a-z]+/[A-Za-z0-9/_-]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}'
+        '|ya29\.[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9]{20,}|hf_[A-Za-z0-9]{30,}|do[opr]_v1_[0-9a-f]{64}|shp[a-z]{2}_[0-9a-fA-F]{32}'
+        '|AGE-SECRET-KEY-1[0-9A-Z]{50,}|AccountKey=[A-Za-z0-9+/]{20,}', '[redacted]', 'g');
+end
 $$;
 
 -- The names of secrets, as a regular expression. A missing or invalid setting counts as every name, so that nothing

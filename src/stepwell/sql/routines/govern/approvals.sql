@@ -53,9 +53,10 @@ begin
         end if;
         return v_found.approval_id;
     end if;
-    if p_action = 'act' then
+    -- What follows from these is done by the engine, which asks for them itself, with the rules of their kind.
+    if p_action in ('act', 'proposal', 'replay', 'replay_plan') then
         raise exception using errcode = 'SW001', column = 'action',
-            message = 'action: act is not accepted; an action requests its own approval';
+            message = format('action: %s is not accepted; an action, a policy and a replay request their own approval', p_action);
     end if;
     if not exists (select from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_subject_unit_id) then
         raise exception using errcode = 'SW002', message = format('%s does not exist', stepwell._unit_ref(p_subject_unit_id));

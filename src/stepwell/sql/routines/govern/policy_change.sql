@@ -137,7 +137,7 @@ end
 $$;
 
 -- The approval of a policy change has ended. Granted: the proposal is merged and its rules are in force. Otherwise: it
--- is rejected. A proposal that is no policy is left alone.
+-- is rejected. A proposal that is no policy is left alone, and another approval about it than its own decides nothing.
 -- Locks: the caller holds the proposal and the approval; then the tenant's row in policy_active.
 -- Raises: SW003 when the rules in force have changed meanwhile; SW004 when the registry refuses.
 create or replace function stepwell._policy_decided(
@@ -151,7 +151,7 @@ declare
     v_policy stepwell.policy_set;
 begin
     select s.* into v_policy from stepwell.policy_set as s
-    where s.tenant_id = p_tenant_id and s.proposal_id = p_proposal_id;
+    where s.tenant_id = p_tenant_id and s.proposal_id = p_proposal_id and s.approval_id = p_approval_id;
     if not found then
         return;
     end if;

@@ -133,7 +133,14 @@ begin
             v_holds := stepwell._approval_granted(p_unit.tenant_id, (p_evidence ->> 'approval_id')::bigint, coalesce((
                 select a.action from stepwell.dlq_replay_plan as p
                 inner join stepwell.approval_detail as a on p.tenant_id = a.tenant_id and p.approval_id = a.approval_id
-                where p.tenant_id = p_unit.tenant_id and p.plan_id = p_unit.unit_id), 'proposal'), p_unit.unit_id);
+                where p.tenant_id = p_unit.tenant_id and p.plan_id = p_unit.unit_id), 'proposal'), p_unit.unit_id)
+                -- Its own approval, not another one about it.
+                and (p_evidence ->> 'approval_id')::bigint = coalesce(
+                    (select p.approval_id from stepwell.dlq_replay_plan as p
+                        where p.tenant_id = p_unit.tenant_id and p.plan_id = p_unit.unit_id),
+                    (select s.approval_id from stepwell.policy_set as s
+                        where s.tenant_id = p_unit.tenant_id and s.proposal_id = p_unit.unit_id),
+                    (p_evidence ->> 'approval_id')::bigint);
         when 'first_policy' then
             v_holds := not exists (select from stepwell.policy_active as a where a.tenant_id = p_unit.tenant_id);
         when 'reopen_approved' then

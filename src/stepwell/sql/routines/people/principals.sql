@@ -169,34 +169,108 @@ create or replace trigger names_can_be_told_apart
 before insert or update of principal_name on stepwell.principal
 for each row execute function stepwell._principal_name_set();
 
--- Gives key and skeleton to the names of earlier releases, oldest first. Whoever has a name that is not accepted, or that
--- looks like an older one, keeps the row and its history, but is not active any more. Called after each migration.
-create or replace function stepwell._names_settle() returns void
+-- Why a stored name cannot have a key: it is not accepted, or looks like another one; null when it can.
+create or replace function stepwell._name_refusal(p_tenant_id int, p_principal_id bigint, p_name text) returns text
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(case when p_tenant_id <> 0 then stepwell._name_problem(p_name) end, (
+        select format('it looks like %s', p.principal_name) from stepwell.principal as p
+        where (p.tenant_id = p_tenant_id or (p.tenant_id = 0 and p.kind <> 'operator')) and p.principal_id <> p_principal_id
+            and (p.name_key = stepwell._name_fold(p_name) or p.name_skeleton = stepwell._name_skeleton(p_name))
+        order by p.tenant_id desc, p.principal_id limit 1))
+$$;
+
+-- Gives key and skeleton to the names of earlier releases: active ones first, then the oldest. Whoever has a name that is not
+-- accepted any more, or that looks like one that has its key, keeps row, roles and history, but does not act until the name
+-- is changed (fn_principal_rename); an event of the tenant tells why. The person of the development mode stays active: it
+-- is the only one who can act there. Called after each migration. Returns who was made inactive.
+create or replace function stepwell._names_settled() returns table (tenant_code text, principal_id bigint, principal_name text, reason text)
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_old record;
+    v_reason text;
 begin
     for v_old in
-        select p.tenant_id, p.principal_id, p.principal_name, p.kind from stepwell.principal as p
-        where p.name_key is null and (p.is_active or p.tenant_id = 0)
-        order by p.tenant_id, p.principal_id
+        select p.tenant_id, p.principal_id, p.principal_name, p.kind, p.is_active, exists (select from stepwell.development_mode as d
+                where d.left_at is null and (d.tenant_id, d.principal_id) = (p.tenant_id, p.principal_id)) as is_developer
+        from stepwell.principal as p
+        where p.name_key is null
+        order by p.tenant_id, p.is_active desc, p.principal_id
     loop
-        if v_old.tenant_id <> 0 and (stepwell._name_problem(v_old.principal_name) is not null or exists (
-            select from stepwell.principal as p
-            where (p.tenant_id = v_old.tenant_id or (p.tenant_id = 0 and p.kind <> 'operator'))
-                and p.principal_id <> v_old.principal_id
-                and (p.name_key = stepwell._name_fold(v_old.principal_name)
-                    or p.name_skeleton = stepwell._name_skeleton(v_old.principal_name)))) then
-            update stepwell.principal as p set is_active = false
-            where p.tenant_id = v_old.tenant_id and p.principal_id = v_old.principal_id;
-            raise warning 'tenant %: % is not active any more: the name is not accepted or looks like an older one',
-                v_old.tenant_id, v_old.principal_name;
-        else
+        v_reason := stepwell._name_refusal(v_old.tenant_id, v_old.principal_id, v_old.principal_name);
+        if v_reason is null then
             update stepwell.principal as p set principal_name = p.principal_name
             where p.tenant_id = v_old.tenant_id and p.principal_id = v_old.principal_id;
+        elsif v_old.is_active and not v_old.is_developer then
+            update stepwell.principal as p set is_active = false
+            where p.tenant_id = v_old.tenant_id and p.principal_id = v_old.principal_id;
+            if v_old.tenant_id <> 0 then
+                perform stepwell._event_append(v_old.tenant_id, 0, 'principal.changed', 'engine', jsonb_build_object(
+                    'name', v_old.principal_name, 'kind', v_old.kind, 'is_active', false,
+                    'roles', stepwell._roles_of(v_old.tenant_id, v_old.principal_id), 'reason', v_reason));
+            end if;
+            return query select (select t.tenant_code from stepwell.tenant as t where t.tenant_id = v_old.tenant_id),
+                v_old.principal_id, stepwell._visible(v_old.principal_name), stepwell._visible(v_reason);
         end if;
     end loop;
+end
+$$;
+
+-- Who cannot act because an earlier release stored a name that is not accepted any more; of all tenants.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing.
+create or replace function stepwell.fn_names_refused() returns table (tenant_code text, principal_id bigint, principal_name text, reason text)
+language sql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+    select t.tenant_code, p.principal_id, stepwell._visible(p.principal_name),
+        stepwell._visible(stepwell._name_refusal(p.tenant_id, p.principal_id, p.principal_name))
+    from stepwell.principal as p
+    inner join stepwell.tenant as t on p.tenant_id = t.tenant_id
+    where p.name_key is null and not p.is_active
+    order by t.tenant_code, p.principal_id
+    limit 100
+$$;
+
+-- Gives another name to a principal whose name is not accepted any more. Id, roles, tokens and work in charge stay. The log
+-- keeps the old name, and whoever has a new one is still behind what began under the old one (_people_of). The principal
+-- stays inactive; fn_principal_change lets it act again. Every other name stays for ever.
+-- p_name: the old name, or # and the number of the principal, for a name that nobody can type.
+-- Locks: the row of the principal.
+-- Idempotency: no; a repeat finds the old name no more.
+-- Raises: SW001 when the new name is not accepted; SW002 when nobody has a refused name like this; SW003 when the old name
+--   is accepted, or the new one looks like another; SW007 when the caller may not change principals, or for another tenant.
+create or replace function stepwell.fn_principal_rename(p_tenant_id int, p_name text, p_new_name text) returns bigint
+language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_old stepwell.principal;
+begin
+    perform stepwell._verb_check(p_tenant_id, 'principal.change');
+    perform stepwell._name_check('new_name', p_new_name);
+    select p.* into v_old from stepwell.principal as p
+    where p.tenant_id = p_tenant_id and p.name_key is null and p_name in (p.principal_name, '#' || p.principal_id)
+    order by p.principal_name = p_name desc limit 1
+    for update;
+    if not found then
+        if exists (select from stepwell.principal as p where p.tenant_id = p_tenant_id and p.name_key = stepwell._name_fold(p_name)) then
+            raise exception using errcode = 'SW003', column = 'name',
+                message = format('%s keeps its name: only a name that is not accepted any more can be changed', p_name);
+        end if;
+        raise exception using errcode = 'SW002', column = 'name', message = format('%s does not exist', coalesce(p_name, '(none)')),
+            hint = 'stepwell doctor lists the names that are not accepted any more';
+    end if;
+    update stepwell.principal as p
+    set principal_name = p_new_name, former_keys = p.former_keys || stepwell._name_fold(v_old.principal_name)
+    where p.tenant_id = p_tenant_id and p.principal_id = v_old.principal_id;
+    perform stepwell._event_append(p_tenant_id, 0, 'principal.changed', stepwell._caller_name(), jsonb_build_object(
+        'name', stepwell._name_tidy(p_new_name), 'kind', v_old.kind, 'is_active', v_old.is_active,
+        'roles', stepwell._roles_of(p_tenant_id, v_old.principal_id), 'former_name', v_old.principal_name));
+    return v_old.principal_id;
 end
 $$;

@@ -22,8 +22,10 @@ declare
 begin
     perform set_config('statement_timeout', stepwell._limit('limits.request_milliseconds')::text, true),
         set_config('lock_timeout', stepwell._limit('limits.request_lock_milliseconds')::text, true);
-    select b.* into v_bound from stepwell.fn_session_bind(p_token) as b;
-    if p_verb is not null then
+    v_bound := stepwell._token_bound(sha256(convert_to(p_token, 'UTF8')));
+    -- It is bound just now: only a refusal needs the whole check, for its sentence.
+    if p_verb is not null
+        and stepwell._allowed_name(v_bound.tenant_id, v_bound.principal_id, v_bound.token_id, p_verb) is null then
         perform stepwell._verb_check(v_bound.tenant_id, p_verb);
     end if;
     if p_key is not null then

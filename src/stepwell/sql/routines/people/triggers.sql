@@ -184,7 +184,7 @@ begin
     if abs(extract(epoch from stepwell.now()) - p_signed_at) > stepwell._limit('limits.trigger_age_seconds') then
         raise exception using errcode = 'SW007', column = 'signature', message = 'the request was signed too long ago, or in the future';
     end if;
-    select 'hook:' || b.principal_name into v_actor from stepwell._token_bind(v_trigger.token_hash) as b;
+    select 'hook:' || b.principal_name into v_actor from stepwell._token_bound(v_trigger.token_hash) as b;
     v_body := stepwell._trigger_body(p_body);
     v_input := coalesce(stepwell._trigger_value(v_body, v_trigger.input_path, 'input_path'), v_body);
     if jsonb_typeof(v_input) <> 'object' then

@@ -25,6 +25,8 @@ begin
     values (p_tenant_id, p_slack_user_id, v_person_id, stepwell.now(), p_actor)
     on conflict do nothing;
     if found then
+        perform stepwell._event_append(p_tenant_id, 0, 'slack.connected', p_actor, jsonb_build_object(
+            'slack_user_id', p_slack_user_id, 'name', stepwell._person_name(p_tenant_id, v_person_id)));
         return true;
     end if;
     select s.slack_user_id, s.person_id into v_taken
@@ -47,10 +49,18 @@ create or replace function stepwell.fn_slack_user_unmap(p_tenant_id int, p_slack
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
+declare
+    v_person_id bigint;
 begin
     perform stepwell._verb_check(p_tenant_id, 'principal.change');
-    delete from stepwell.slack_user as s where s.tenant_id = p_tenant_id and s.slack_user_id = p_slack_user_id;
-    return found;
+    delete from stepwell.slack_user as s where s.tenant_id = p_tenant_id and s.slack_user_id = p_slack_user_id
+    returning s.person_id into v_person_id;
+    if not found then
+        return false;
+    end if;
+    perform stepwell._event_append(p_tenant_id, 0, 'slack.disconnected', stepwell._caller_name(), jsonb_build_object(
+        'slack_user_id', p_slack_user_id, 'name', stepwell._person_name(p_tenant_id, v_person_id)));
+    return true;
 end
 $$;
 

@@ -8,35 +8,47 @@
 -- same transaction as what follows. Returns whom the token belongs to.
 -- Locks: the row of a session, if it is free.
 -- Idempotency: the same token again binds the same; another token replaces the binding.
--- Raises: SW007 when the token is unknown, has expired or is revoked, or its principal is not active.
+-- Raises: SW003 for a transaction that may write and is not read committed; SW007 when the token is unknown, has expired or
+--   is revoked, or its principal is not active.
 create or replace function stepwell.fn_session_bind(p_token text)
 returns table (tenant_id int, principal_id bigint, principal_name text)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
+declare
+    v_bound record;
 begin
-    return query select b.tenant_id, b.principal_id, b.principal_name
-        from stepwell._token_bind(sha256(convert_to(p_token, 'UTF8'))) as b;
+    v_bound := stepwell._token_bound(sha256(convert_to(p_token, 'UTF8')));
+    tenant_id := v_bound.tenant_id;
+    principal_id := v_bound.principal_id;
+    principal_name := v_bound.principal_name;
+    return next;
 end
 $$;
 
 -- The same for the hash of a token: a trigger over HTTP has proved in another way that it may act with its token. What the
 -- principal may read is found out here, once for the transaction, and is part of the stamp: so it costs the statements
--- nothing.
--- Raises: SW007 as fn_session_bind.
-create or replace function stepwell._token_bind(p_token_hash bytea)
-returns table (tenant_id int, principal_id bigint, principal_name text)
+-- nothing. A transaction with one snapshot would not see that its token is revoked, that a role is taken away or who voted
+-- meanwhile, so it must be read only.
+-- Raises: SW003 for a transaction that may write and is not read committed; SW007 as fn_session_bind.
+create or replace function stepwell._token_bound(
+    p_token_hash bytea, out tenant_id int, out principal_id bigint, out principal_name text, out token_id bigint
+)
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_token_id bigint;
     v_kind text;
     v_reads int;
 begin
+    if current_setting('transaction_isolation') <> 'read committed' and current_setting('transaction_read_only') = 'off' then
+        raise exception using errcode = 'SW003', hint = 'begin isolation level read committed',
+            message = format('a transaction that changes something is bound at the level read committed, not at %s',
+                current_setting('transaction_isolation'));
+    end if;
     select t.tenant_id, t.principal_id, p.principal_name, t.token_id, t.kind, stepwell._reads_of(t.tenant_id, t.principal_id, t.verbs)
-    into tenant_id, principal_id, principal_name, v_token_id, v_kind, v_reads
+    into tenant_id, principal_id, principal_name, token_id, v_kind, v_reads
     from stepwell.access_token as t
     inner join stepwell.principal as p on t.tenant_id = p.tenant_id and t.principal_id = p.principal_id
     where t.token_hash = p_token_hash and t.revoked_at is null and t.expires_at > v_now and p.is_active
@@ -44,11 +56,10 @@ begin
     if not found then
         raise exception using errcode = 'SW007', column = 'token', message = 'the token is unknown, has expired or is revoked';
     end if;
-    perform stepwell._binding_set(tenant_id, principal_id, v_token_id, v_reads);
+    perform stepwell._binding_set(tenant_id, principal_id, token_id, v_reads);
     if v_kind = 'session' and current_setting('transaction_read_only') = 'off' then
-        perform stepwell._session_seen(tenant_id, v_token_id);
+        perform stepwell._session_seen(tenant_id, token_id);
     end if;
-    return next;
 end
 $$;
 
@@ -239,8 +250,11 @@ begin
     -- Only the binding of the development mode has the token 0: it follows whom the caller names.
     if v_setting = '' or (p_actor is not null and split_part(v_setting, ':', 3) = '0' and stepwell._bound() is not null) then
         perform stepwell._development_bind(p_actor);
+        v_bound := stepwell.bound_tenant();
+    elsif right(v_setting, 64) = stepwell._stamp_of(left(v_setting, -64)) then
+        -- As bound_tenant, without two more calls: every call that changes something comes here.
+        v_bound := split_part(v_setting, ':', 1)::int;
     end if;
-    v_bound := stepwell.bound_tenant();
     if v_bound is null then
         raise exception using errcode = 'SW007', message = 'this transaction is bound to no tenant',
             hint = 'give a token (STEPWELL_TOKEN), or call stepwell.fn_session_bind in the same transaction';
