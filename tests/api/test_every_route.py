@@ -6,7 +6,8 @@ parameter of a path needs a line in `seeds`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx
 import psycopg
@@ -194,6 +195,115 @@ def _is_repeated(http: httpx.Client, db: psycopg.Connection, one: Operation) -> 
     reused = http.request(**other, headers=headers)
     assert (reused.status_code, reused.json()["type"]) == (422, "urn:stepwell:problem:key-reused"), one.name
     return True
+
+
+def test_a_field_that_no_body_has_is_refused_with_what_is_accepted(
+    http: httpx.Client, db: psycopg.Connection, seeds: dict[str, str]
+):
+    headers, before = narrowed(db), _of_tenant(db)
+    for one in operations():
+        if one.is_read:
+            continue
+        request = one.request(seeds, made().openapi())
+        for body, place, accepted in misspelled(one, request.get("json")):
+            answer = http.request(**{**request, "json": body}, headers=headers)
+            found = answer.json()
+            assert answer.status_code == 422, (one.name, answer.text)
+            told = {error["field"]: error["detail"] for error in found["errors"]}
+            assert place in told, (one.name, answer.text)
+            assert all(name in told[place] for name in accepted), (one.name, told[place])
+    assert _of_tenant(db) == before
+
+
+def misspelled(one: Operation, example: object) -> Iterator[tuple[object, str, list[str]]]:
+    """Bodies with a field too many: at the top, and in each object of the schema below it."""
+    document = made().openapi()
+    content = one.document.get("requestBody", {}).get("content", {})
+    if not content:
+        yield {"colour_of_it": 1}, "body.colour_of_it", ["takes no body"]
+    elif "application/json" in content:
+        assert isinstance(example, dict), one.name
+        schema = resolved(content["application/json"]["schema"], document)
+        yield {**example, "colour_of_it": 1}, "body.colour_of_it", list(schema["properties"])
+        for name, field in schema["properties"].items():
+            inner = resolved(field, document)
+            if "properties" in inner:
+                below = {**example, name: {**example.get(name, {}), "colour_of_it": 1}}
+                yield below, f"body.{name}.colour_of_it", list(inner["properties"])
+
+
+def resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+    for choice in schema.get("anyOf", []):
+        if "$ref" in choice:
+            schema = choice
+    if "$ref" not in schema:
+        return schema
+    found: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return found
+
+
+def test_every_object_in_a_body_refuses_other_fields():
+    document = made().openapi()
+    found = []
+    for path, methods in document["paths"].items():
+        for method, operation_document in methods.items():
+            content = operation_document.get("requestBody", {}).get("content", {})
+            if "application/json" in content and f"{method.upper()} {path}" not in OF_OTHERS:
+                found += [(path, one) for one in objects(content["application/json"]["schema"], document)]
+    assert [(path, one["title"]) for path, one in found if one.get("additionalProperties") is not False] == []
+    assert len(found) > 40
+
+
+# The body is that of another system.
+OF_OTHERS = {"POST /api/v1/hooks/{address}", "POST /api/v1/slack/callback"}
+
+
+def objects(
+    schema: dict[str, Any], document: dict[str, Any], seen: frozenset[str] = frozenset()
+) -> Iterator[dict[str, Any]]:
+    """The objects with declared fields in a schema, at every depth."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    if name in seen:
+        return
+    if name:
+        schema, seen = document["components"]["schemas"][name], seen | {name}
+    if "properties" in schema:
+        yield schema
+    items = [schema["items"]] if "items" in schema else []
+    for part in (*schema.get("properties", {}).values(), *schema.get("anyOf", ()), *items):
+        yield from objects(part, document, seen)
+
+
+def test_a_query_that_no_route_has_is_refused_with_what_is_accepted(
+    http: httpx.Client, db: psycopg.Connection, seeds: dict[str, str]
+):
+    headers, before = narrowed(db), _of_tenant(db)
+    for one in operations():
+        request = one.request(seeds, made().openapi())
+        request["params"] = {**request["params"], "colour_of_it": "1"}
+        answer = http.request(**request, headers=headers)
+        found = answer.json()
+        assert (answer.status_code, found["field"]) == (422, "query.colour_of_it"), (one.name, answer.text)
+        assert all(known["name"] in found["detail"] for known in one.parameters("query")), one.name
+    assert _of_tenant(db) == before
+
+
+def test_a_near_name_is_proposed(api: httpx.Client):
+    answer = api.post("/api/v1/runs", json={"workflow": "w", "inputs": {}})
+    assert answer.json()["field"] == "body.inputs"
+    assert 'did you mean "input"?' in answer.json()["detail"]
+    answer = api.get("/api/v1/runs", params={"stat": "failed"})
+    assert 'did you mean "state"?' in answer.json()["detail"]
+
+
+def test_an_empty_object_is_no_body(api: httpx.Client, db: psycopg.Connection, seeds: dict[str, str]):
+    path = f"/api/v1/runs/{seeds['run_id']}"
+    for act, content in (("pause", b"{}"), ("resume", b""), ("pause", b"null"), ("resume", b" {} ")):
+        answer = api.post(f"{path}/{act}", content=content, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 200, answer.text
+    for content in (b"[]", b"nonsense", b'"x"', b"\xff"):
+        answer = api.post(f"{path}/pause", content=content, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["field"]) == (422, "body"), answer.text
 
 
 @pytest.mark.parametrize("key", ["", "ü", "with space", "k" * 201])

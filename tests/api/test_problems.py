@@ -120,6 +120,9 @@ def test_the_problem_of_a_wrong_method_names_the_right_one(failing: httpx.Client
     found = problem(response)
     assert (found["status"], response.headers["Allow"]) == (405, "GET")
     assert "GET" in found["detail"]
+    response = failing.put("/api/v1/runs")
+    assert (problem(response)["status"], response.headers["Allow"]) == (405, "GET, POST")
+    assert "GET, POST" in response.json()["detail"]
 
 
 def test_a_wrong_method_outside_the_api_is_a_problem(failing: httpx.Client):

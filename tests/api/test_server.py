@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from stepwell.api import protocol
+from tests.sql.drive import Engine, operation
 from tests.support.roles import bound_token
 
 HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
@@ -29,7 +30,7 @@ def test_a_thousand_half_sent_requests_do_not_stop_the_server(http: httpx.Client
     with ExitStack() as stack:
         for _ in range(1_010):
             stack.enter_context(half_sent(http))
-        assert httpx.get(f"{http.base_url}/healthz").json() == {"status": "ok"}
+        assert httpx.get(f"{http.base_url}/healthz", timeout=60).json() == {"status": "ok"}
         assert len(protocol.BoundedProtocol._unfinished) <= protocol.UNFINISHED_LIMIT
 
 
@@ -79,6 +80,10 @@ def test_headers_that_are_too_large_are_refused(http: httpx.Client):
 
 
 def test_the_figures_need_their_verb(http: httpx.Client, dsn: str, db: psycopg.Connection):
+    engine = Engine(db)
+    engine.publish("w", operation("a"))
+    engine.start("w")
+    engine.drain(engine.worker())
     db.execute("select fn_job_enqueue(1, 'mail.send', array['{}'::jsonb])")
     plain = {"Authorization": f"Bearer {bound_token(dsn, 'plain', 'service', 'nobody')}"}
     assert http.get("/metrics", headers=plain).status_code == 403
@@ -88,6 +93,7 @@ def test_the_figures_need_their_verb(http: httpx.Client, dsn: str, db: psycopg.C
     assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
     found = dict(re.findall(r"^(stepwell_\S+) (\S+)$", answer.text, re.M))
     assert sum(float(found[name]) for name in found if name.startswith("stepwell_queue_depth{")) == 1
+    assert float(found['stepwell_runs_ended_5m{state="completed"}']) == 1
     assert {name.partition("{")[0] for name in found} >= {
         "stepwell_queue_oldest_seconds",
         "stepwell_leases",

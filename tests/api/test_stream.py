@@ -12,7 +12,7 @@ import httpx
 import psycopg
 import pytest
 
-from stepwell.api import stream_feed, stream_hub
+from stepwell.api import stream_feed, stream_hub, stream_messages
 from tests.sql.drive import Engine, human, operation
 
 Message = tuple[str, str | None, Any]
@@ -104,7 +104,7 @@ def test_a_lost_line_continues_after_its_last_message(api: httpx.Client, engine:
 def test_a_large_page_has_positions_inside_it(
     api: httpx.Client, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(stream_feed, "MESSAGE_EVENTS", 4)
+    monkeypatch.setattr(stream_messages, "MESSAGE_EVENTS", 4)
     run_id = engine.start("line")
     snapshot = api.get(f"/api/v1/runs/{run_id}/snapshot").json()
     engine.drain(engine.worker())

@@ -34,6 +34,24 @@ def test_a_pool_does_not_grow_beyond_its_limit(empty_dsn):
     asyncio.run(scenario())
 
 
+def test_a_served_pool_gives_the_connection_that_was_used_last(empty_dsn):
+    """Its session has the plans already; the others are left to be closed."""
+
+    async def scenario() -> list[int]:
+        async with pools.served_pool(empty_dsn, max_size=3) as pool:
+            taken = [await pool.getconn() for _ in range(3)]
+            for connection in taken:
+                await pool.putconn(connection)
+            used = []
+            for _ in range(4):
+                async with pool.connection() as connection:
+                    used.append(connection.info.backend_pid)
+            assert used[0] == taken[-1].info.backend_pid
+            return used
+
+    assert len(set(asyncio.run(scenario()))) == 1
+
+
 def test_the_error_names_an_unreachable_database(monkeypatch):
     monkeypatch.setattr(pools, "OPEN_LIMIT_SECONDS", 0.2)
 

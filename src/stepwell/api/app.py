@@ -6,6 +6,7 @@ Each resource is one module with a `router`, which is listed only in ROUTERS.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, compile_path
 from starlette.types import Receive, Scope, Send
 
 from stepwell import __version__
@@ -146,6 +148,7 @@ def create_app(
     app.state.slack = slack_end
     app.state.health = reader
     app.state.verbs = verbs_of(ROUTERS)
+    app.state.methods_of = _methods_of
     problems.install(app)
     app.router.routes.extend(_routes())
     app.openapi = _openapi  # type: ignore[method-assign]
@@ -164,6 +167,22 @@ def _routes() -> tuple[BaseRoute, ...]:
     whole.include_router(health.probes)
     whole.include_router(metrics.router)
     return tuple(whole.routes)
+
+
+@functools.cache
+def _paths() -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
+    """Each route of the API: its path, and its methods."""
+    return tuple(
+        (compile_path(PREFIX + route.path)[0], frozenset(route.methods or ()))
+        for router in ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute)
+    )
+
+
+def _methods_of(path: str) -> list[str]:
+    """The methods that a path of the API accepts; the framework knows only those of the first route."""
+    return sorted(set().union(*(methods for pattern, methods in _paths() if pattern.match(path))))
 
 
 @functools.cache

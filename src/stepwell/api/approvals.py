@@ -11,6 +11,7 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 from typing_extensions import TypedDict  # that of Python 3.11 is not enough for pydantic
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
@@ -108,13 +109,13 @@ class ApprovalView(BaseModel):
     )
 
 
-class Decision(BaseModel):
+class Decision(Body):
     decision: Literal["approve", "reject"]
     shown_digest: str = Field(max_length=64, description="shown_digest of the approval as it was read")
     reason: str | None = Field(default=None, max_length=2000)
 
 
-class Request(BaseModel):
+class Request(Body):
     """A question to reviewers: may this be done to this run or step?"""
 
     action: str = Field(
@@ -134,7 +135,7 @@ class Request(BaseModel):
     role: str | None = Field(default=None, min_length=1, max_length=200, examples=["reviewer"])
 
 
-class Withdraw(BaseModel):
+class Withdraw(Body):
     reason: str | None = Field(default=None, max_length=2000, examples=["not needed any more"])
 
 

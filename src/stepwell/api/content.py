@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Path
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import Caller
 from stepwell.api.calls import calls_of
 from stepwell.api.resource import Resource
@@ -32,7 +33,7 @@ class ContentView(Shown):
     labels: dict[str, str] = Field(description="language → label")
 
 
-class ContentText(BaseModel):
+class ContentText(Body):
     body: str = Field(max_length=1_000_000)
     labels: dict[str, str] = Field(default_factory=dict, max_length=10, examples=[{"en": "Seal guide"}])
     items: list[str] | None = Field(default=None, max_length=1_000, description="the codes of a bundle")

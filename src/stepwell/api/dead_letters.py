@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import BoundCaller, Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, moment, page_of, seek
 from stepwell.api.resource import Resource
@@ -61,7 +62,7 @@ class CauseView(Shown):
     newest_at: datetime
 
 
-class LetterFilter(BaseModel):
+class LetterFilter(Body):
     """Which open dead letters; without a field all of them."""
 
     operation: Text | None = None
@@ -117,7 +118,7 @@ class Rehearsal(BaseModel):
     quorum: int = Field(description="how many people must agree")
 
 
-class ReplayWish(BaseModel):
+class ReplayWish(Body):
     filter: LetterFilter = Field(default_factory=LetterFilter)
     reason: str = Field(min_length=1, max_length=2000)
     stages: list[Annotated[int, Field(ge=1, le=10_000)]] | None = Field(default=None, max_length=5)
@@ -178,7 +179,7 @@ class ReplayRequestView(Shown):
     outcome: dict[str, Any] | None = Field(validation_alias="outcome_jsonb")
 
 
-class StopWish(BaseModel):
+class StopWish(Body):
     reason: str = Field(min_length=1, max_length=2000)
 
 

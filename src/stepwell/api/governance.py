@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import Caller, Number
 from stepwell.api.calls import calls_of
 from stepwell.api.pages import Cursor, Limit, Page, moment, page_of, seek
@@ -92,7 +93,7 @@ class DeadLetterCount(Shown):
     newest_at: datetime
 
 
-class Closing(BaseModel):
+class Closing(Body):
     reason: str = Field(min_length=1, max_length=2000)
 
 

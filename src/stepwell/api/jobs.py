@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
@@ -49,11 +50,8 @@ class JobView(Shown):
     progress: dict[str, Any] | None
 
 
-class Enqueue(BaseModel):
+class Enqueue(Body):
     """A job. A second one with the same key returns the first job."""
-
-    # A misspelled field would start it with an empty input.
-    model_config = ConfigDict(extra="forbid")
 
     operation: Name = Field(examples=["send_mail"])
     payload: dict[str, Any] = Field(default_factory=dict)
@@ -77,7 +75,7 @@ class JobResult(BaseModel):
     output: Any
 
 
-class Because(BaseModel):
+class Because(Body):
     reason: Reason | None = None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import Caller, RunNumber
 from stepwell.api.resource import Resource
 from stepwell.store.calls import runs as calls
@@ -11,7 +12,7 @@ from stepwell.store.calls import runs as calls
 router = Resource("runs")
 
 
-class LabelChange(BaseModel):
+class LabelChange(Body):
     """Labels to set, and names of labels to remove."""
 
     set: dict[str, str] = Field(default={}, max_length=16, examples=[{"customer": "Acme"}])

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import BoundCaller, Caller
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
@@ -35,14 +36,14 @@ class PersonView(BaseModel):
     created_at: datetime
 
 
-class NewPerson(BaseModel):
+class NewPerson(Body):
     name: str = Field(min_length=1, max_length=200, examples=["minh"])
     kind: Kind = "person"
     title: str | None = Field(default=None, max_length=200, examples=["Minh Trần"])
     roles: list[RoleName] = Field(default=[], max_length=50, examples=[["reviewer"]])
 
 
-class PersonChange(BaseModel):
+class PersonChange(Body):
     """What is not given stays."""
 
     add_roles: list[RoleName] = Field(default=[], max_length=50, examples=[["reviewer"]])
@@ -50,7 +51,7 @@ class PersonChange(BaseModel):
     is_active: bool | None = Field(default=None, examples=[True])
 
 
-class NewLink(BaseModel):
+class NewLink(Body):
     expires_seconds: int = Field(default=86_400, ge=60, le=604_800, examples=[86_400])
 
 

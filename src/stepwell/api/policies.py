@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import NUMBER_LIMIT, Caller
 from stepwell.api.calls import calls_of
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
@@ -61,7 +62,7 @@ class VerdictView(Shown):
     decided_at: datetime
 
 
-class PolicySource(BaseModel):
+class PolicySource(Body):
     """A policy file in YAML."""
 
     text: PolicyText
@@ -72,7 +73,7 @@ class Checked(BaseModel):
     case_count: int
 
 
-class Trial(BaseModel):
+class Trial(Body):
     """An action, and the rules that judge it; without rules the active policy."""
 
     action: dict[str, Any]

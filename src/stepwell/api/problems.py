@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from stepwell import errors, logs
+from stepwell.api import accepted
 from stepwell.api.catalogue import KINDS, MEDIA_TYPE, code_of, urn
 from stepwell.api.language import language_of
 
@@ -162,8 +163,9 @@ async def _of_http(request: Request, error: Exception) -> Response:
 
 async def _validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    route = request.scope.get("route")
     found = [
-        FieldError(field=_place(entry["loc"]), detail=_printable(entry["msg"]))
+        FieldError(field=_place(entry["loc"]), detail=_printable(accepted.sentence(route, entry)))
         for entry in error.errors()[:FIELD_ERRORS_LIMIT]
     ]
     first = found[0] if found else FieldError(field="body", detail="the request cannot be read")
@@ -186,8 +188,12 @@ async def _framework(request: Request, error: Exception) -> Response:
         case 404:
             detail = detail or f"there is nothing at {_printable(request.url.path)}"
         case 405:
-            allowed = (error.headers or {}).get("Allow", "another method")
+            methods = ", ".join(request.app.state.methods_of(request.url.path))
+            allowed = methods or (error.headers or {}).get("Allow", "another method")
             detail = f"{request.method} is not possible here; accepted: {allowed}"
+            return respond(
+                request, code, headers={"Allow": allowed} if methods else error.headers, detail=detail
+            )
         case 400 if error.detail == _UNREADABLE:
             return respond(
                 request,

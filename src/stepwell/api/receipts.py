@@ -9,6 +9,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from stepwell import json_text
+from stepwell.api.accepted import Body
 from stepwell.api.caller import NUMBER_LIMIT, Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
@@ -64,7 +65,7 @@ class ReceiptView(Shown):
     waits_for: str | None
 
 
-class Settlement(BaseModel):
+class Settlement(Body):
     """What became of an effect whose answer was lost."""
 
     outcome: Literal["confirmed", "void"]
@@ -75,7 +76,7 @@ class Settlement(BaseModel):
     )
 
 
-class Reversal(BaseModel):
+class Reversal(Body):
     reason: str | None = Field(default=None, min_length=1, max_length=2000)
 
 

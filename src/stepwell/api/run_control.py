@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import Caller, RunNumber
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Changed, Id, Shown
@@ -17,18 +18,18 @@ Reason = Annotated[str, Field(min_length=1, max_length=2000)]
 _REFUSALS = ("not_found", "conflict", "refused")
 
 
-class Cancel(BaseModel):
+class Cancel(Body):
     reason: Reason
     approval_id: int | None = Field(
         default=None, ge=1, lt=2**63, description="the approval that allows it, where one is required"
     )
 
 
-class Retry(BaseModel):
+class Retry(Body):
     reason: Reason | None = None
 
 
-class Signal(BaseModel):
+class Signal(Body):
     event_type: str = Field(min_length=1, max_length=200, examples=["carrier.picked_up"])
     payload: dict[str, Any] = Field(default_factory=dict)
     event_id: str = Field(

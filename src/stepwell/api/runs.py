@@ -10,9 +10,10 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number, RunNumber
 from stepwell.api.pages import Cursor, Limit, Page, next_of, page_of, seek
 from stepwell.api.resource import Resource
@@ -58,11 +59,8 @@ class RunView(Shown):
     labels: dict[str, str]
 
 
-class RunStart(BaseModel):
+class RunStart(Body):
     """A run to start. A second start with the same key returns the first run."""
-
-    # A misspelled field would start it with an empty input.
-    model_config = ConfigDict(extra="forbid")
 
     workflow: Name = Field(examples=["order.process"])
     input: dict[str, Any] = Field(default_factory=dict, examples=[{"order_id": "A-1"}])
@@ -77,11 +75,8 @@ class RunStart(BaseModel):
     labels: dict[str, str] = Field(default_factory=dict, max_length=16, examples=[{"customer": "Acme"}])
 
 
-class BatchStart(BaseModel):
+class BatchStart(Body):
     """Many runs of one workflow, started in one transaction."""
-
-    # A misspelled field would start it with an empty input.
-    model_config = ConfigDict(extra="forbid")
 
     workflow: Name = Field(examples=["order.process"])
     inputs: list[dict[str, Any]] = Field(min_length=1, max_length=BATCH_LIMIT)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import Caller, Number
 from stepwell.api.resource import Resource
 from stepwell.errors import NotFound
@@ -17,7 +18,7 @@ from stepwell.store.calls.saved_views import SavedView
 router = Resource("views")
 
 
-class ViewBody(BaseModel):
+class ViewBody(Body):
     """A view to save."""
 
     page: str = Field(pattern="^[a-z][a-z_]{0,39}$", examples=["runs"])

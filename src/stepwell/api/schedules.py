@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import Caller
 from stepwell.api.calls import calls_of
 from stepwell.api.resource import Resource
@@ -34,7 +35,7 @@ class ScheduleView(Shown):
     created_by: str
 
 
-class ScheduleChange(BaseModel):
+class ScheduleChange(Body):
     workflow: str = Field(min_length=1, max_length=200)
     cron: str = Field(min_length=1, max_length=200, examples=["0 3 * * *"])
     time_zone: str = Field(default="UTC", max_length=100, examples=["Asia/Ho_Chi_Minh"])

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field, SecretStr
 
 from stepwell.api import catalogue, odd_text
+from stepwell.api.accepted import Body
 from stepwell.api.caller import NUMBER_LIMIT, Caller
 from stepwell.api.conduct import refuse_too_many
 from stepwell.api.identity import (
@@ -48,20 +49,20 @@ NewPassword = Annotated[
 ]
 
 
-class Credentials(BaseModel):
+class Credentials(Body):
     name: Name
     password: SecretStr = Field(max_length=LENGTH_MAX, examples=["seven green bottles on a wall"])
     tenant: str = Field(default="default", min_length=1, max_length=63, examples=["default"])
 
 
-class LinkUse(BaseModel):
+class LinkUse(Body):
     """A link that works once. One to a new password needs the password."""
 
     link: str = Field(min_length=1, max_length=200, examples=["swl_0f…"])
     password: NewPassword | None = None
 
 
-class PasswordChange(BaseModel):
+class PasswordChange(Body):
     old_password: SecretStr = Field(max_length=LENGTH_MAX, examples=["seven green bottles on a wall"])
     password: NewPassword
 
@@ -94,7 +95,7 @@ class AccountView(BaseModel):
     csrf_token: str | None = Field(description="null for the token of a program")
 
 
-class TenantChoice(BaseModel):
+class TenantChoice(Body):
     tenant: str = Field(min_length=1, max_length=63, examples=["default"])
 
 

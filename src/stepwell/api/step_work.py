@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import BoundCaller, Caller, Number
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Shown
@@ -25,7 +26,7 @@ Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Person = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Because(BaseModel):
+class Because(Body):
     """A call with a reason, where there is one."""
 
     reason: Text | None = None
@@ -39,17 +40,17 @@ class Delegate(Because):
     to: Person
 
 
-class Wait(BaseModel):
+class Wait(Body):
     facets: list[str] = Field(min_length=1, max_length=8, examples=[["waiting_external"]])
     event_type: str | None = Field(default=None, max_length=200, description="an event that ends the wait")
     resume_at: AwareDatetime | None = Field(default=None, description="a time that ends the wait")
 
 
-class Resolve(BaseModel):
+class Resolve(Body):
     resolution_ref: Text = Field(description="what resolved it", examples=["ticket 4711"])
 
 
-class Block(BaseModel):
+class Block(Body):
     reason: str = Field(min_length=1, max_length=200, description="a code of the vocabulary of blocks")
     detail: Text | None = None
 
@@ -58,7 +59,7 @@ class EscalateBlock(Because):
     approval_id: int | None = Field(default=None, ge=1, lt=2**63)
 
 
-class Complete(BaseModel):
+class Complete(Body):
     output: dict[str, Any] = Field(default_factory=dict, description="fits the form of the step")
 
 
@@ -70,14 +71,14 @@ class Deadline(Because):
     deadline_at: AwareDatetime
 
 
-class Reopen(BaseModel):
+class Reopen(Body):
     reason: str = Field(min_length=1, max_length=200, description="a code of the vocabulary of corrections")
     approval_id: int = Field(ge=1, lt=2**63)
     downstream: Literal["leave", "reopen"] = "leave"
     give_to: Person | None = None
 
 
-class Comment(BaseModel):
+class Comment(Body):
     body: str = Field(min_length=1, max_length=10_000)
 
 

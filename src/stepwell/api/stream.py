@@ -12,7 +12,7 @@ from stepwell.api.caller import Caller
 from stepwell.api.identity import identify
 from stepwell.api.resource import Resource
 from stepwell.api.serving import serving_of
-from stepwell.api.stream_feed import Topics
+from stepwell.api.stream_messages import Topics
 from stepwell.api.stream_position import LENGTH_LIMIT, checked
 from stepwell.errors import InvalidInput, NotFound
 from stepwell.store.calls import live

@@ -7,19 +7,29 @@ is written once for all streams with the same topics. Nothing is notified: write
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from fastapi.sse import format_sse_event
 
+from stepwell.api.stream_messages import (
+    RIGHTS_TYPES,
+    Message,
+    Page,
+    Topics,
+    as_text,
+    asked_by,
+    changed_units,
+    messages,
+    reset,
+)
 from stepwell.api.stream_position import Seen, last_seen
 from stepwell.store.calls import live, requests
-from stepwell.store.calls.live import Asked, LiveEvent, NewEvents
+from stepwell.store.calls.live import Asked, NewEvents
 from stepwell.store.connection.bound import BoundTransaction
 from stepwell.store.connection.call import Call
 
@@ -37,82 +47,12 @@ WORKERS_SECONDS = 2.0
 # A stream that is so far behind is closed; it continues from its last position.
 MESSAGES_LIMIT = 1_000
 BYTES_LIMIT = 4_000_000
-# Events in one message; more are sent in several. All streams share the bytes of a message; what each has of
-# its own is what its connection has taken and not sent, so messages are small.
-MESSAGE_EVENTS = 100
 # So many answers to streams that begin are kept for others that begin at the same position.
 CAUGHT_UP_LIMIT = 4
 STREAMS_LIMIT = 4_000
 STREAMS_PER_CALLER = 64
 
 ONE_SNAPSHOT: Final = "begin isolation level repeatable read read only"
-
-PROBLEM_TYPES: Final = (
-    "problem.opened",
-    "problem.resolved",
-    "dlq_replay.proposed",
-    "dlq_replay.completed",
-    "dlq_replay.stage_started",
-    "dlq_replay.plan_stopped",
-    "dlq_replay.plan_completed",
-)
-APPROVAL_TYPES: Final = (
-    "approval.requested", "approval.vote_recorded", "approval.approved", "approval.rejected",
-    "approval.expired", "approval.cancelled",
-)  # fmt: skip
-# After these the rights of all streams are asked for at once.
-RIGHTS_TYPES: Final = frozenset({"principal.changed", "token.revoked", "session.ended"})
-
-
-@dataclass(frozen=True, slots=True)
-class Topics:
-    """What a stream shows."""
-
-    names: tuple[str, ...]
-
-    @property
-    def run_ids(self) -> list[int]:
-        return [int(name[4:]) for name in self.names if name.startswith("run:")]
-
-    def asked(self) -> Asked:
-        return asked_by([self])
-
-    def of(self, event: LiveEvent) -> list[str]:
-        """The topics that this event belongs to."""
-        return [name for name in self.names if _belongs(event, name)]
-
-
-def _belongs(event: LiveEvent, name: str) -> bool:
-    match name:
-        case "problems":
-            return event.event_type in PROBLEM_TYPES
-        case "approvals":
-            return event.event_type in APPROVAL_TYPES
-        case "inbox":
-            return event.is_people or event.event_type in APPROVAL_TYPES
-        case "workers":
-            return False
-        case _:
-            return event.run_id == int(name[4:])
-
-
-def asked_by(topics: Iterable[Topics]) -> Asked:
-    names = {name for one in topics for name in one.names}
-    types: set[str] = set(RIGHTS_TYPES)
-    if "problems" in names:
-        types |= set(PROBLEM_TYPES)
-    if names & {"approvals", "inbox"}:
-        types |= set(APPROVAL_TYPES)
-    runs = sorted(int(name[4:]) for name in names if name.startswith("run:"))
-    return Asked(runs, sorted(types), "inbox" in names)
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """Bytes that all streams with the same topics share, and the position after them."""
-
-    data: bytes
-    position: str | None = None
 
 
 @dataclass(eq=False)
@@ -226,11 +166,11 @@ class Feed:
         self, subscriber: Subscriber, after: str | None, reached: str, *, is_ahead: bool
     ) -> None:
         """Puts what is missing before the messages that have come meanwhile."""
-        opening = format_sse_event(event="open", retry=2_000, data_str=_text(
+        opening = format_sse_event(event="open", retry=2_000, data_str=as_text(
             {"position": subscriber.sent, "topics": list(subscriber.topics.names)}))  # fmt: skip
         missed: Sequence[Message] = ()
         if is_ahead:
-            missed = [_reset(reached, "unknown_position")]
+            missed = [reset(reached, "unknown_position")]
         elif after is not None and after != reached:
             missed = await self._missed(subscriber, after, reached)
         if subscriber.end is None:
@@ -245,7 +185,7 @@ class Feed:
                 found, runs = await self._fetch(after, subscriber.topics.asked(), subscriber.token, reached)
                 topics = subscriber.topics
                 self._caught_up[key] = (
-                    [_reset(reached)] if found.is_behind else _messages(topics, found, after, runs)
+                    [reset(reached)] if found.is_behind else messages(topics, Page(found), after, runs)
                 )
             while len(self._caught_up) > CAUGHT_UP_LIMIT:
                 del self._caught_up[next(iter(self._caught_up))]
@@ -266,27 +206,28 @@ class Feed:
         if found.is_behind:
             for one in subscribers:
                 one.position = found.reached
-                one.put(_reset(found.reached))
+                one.put(reset(found.reached))
             return
         if not found.events:
             return
         if any(event.event_type in RIGHTS_TYPES for event in found.events):
             await self.check_rights()
+        page = Page(found)
         written: dict[Topics, list[Message]] = {}
         for one in subscribers:
             if one.topics not in written:
-                written[one.topics] = _messages(one.topics, found, before, runs)
+                written[one.topics] = messages(one.topics, page, before, runs)
             for message in written[one.topics]:
                 one.put(message)
             one.position = found.reached
 
     async def _fetch(
         self, after: str, asked: Asked, token: str, until: str | None = None
-    ) -> tuple[NewEvents, dict[int, Any]]:
+    ) -> tuple[NewEvents, dict[int, str]]:
         """New events, and the runs of them that are asked for, as they are in the same snapshot."""
         async with self._bound(token) as bound:
             found = await bound.perform(live.events_after(self.tenant_id, after, asked, until))
-            units = _changed_units(found.events, frozenset(asked.run_ids))
+            units = changed_units(found.events, frozenset(asked.run_ids))
             runs = await bound.perform(live.run_changes(self.tenant_id, units)) if units else {}
         return found, runs
 
@@ -309,7 +250,7 @@ class Feed:
         if not watching:
             return
         counts = await self._perform(live.worker_counts(), watching[0].token)
-        message = Message(format_sse_event(event="workers", data_str=_text(
+        message = Message(format_sse_event(event="workers", data_str=as_text(
             dict(zip(("open", "idle", "slots"), counts, strict=True)))))  # fmt: skip
         for one in watching:
             if self._told.get(one) != counts:
@@ -329,63 +270,3 @@ class Feed:
             BoundTransaction(self._serving.pool, opening, begin=ONE_SNAPSHOT) as bound,
         ):
             yield bound
-
-
-def _messages(topics: Topics, found: NewEvents, before: str, runs: dict[int, Any]) -> list[Message]:
-    """What streams with these topics get. The last message has the position of the whole page."""
-    shown = [(event, names) for event in found.events if (names := topics.of(event))]
-    base = before.partition(";")[0]
-    made = []
-    for at in range(0, len(shown), MESSAGE_EVENTS):
-        part = shown[at : at + MESSAGE_EVENTS]
-        is_last = at + MESSAGE_EVENTS >= len(shown)
-        position = found.reached if is_last else f"{base};{found.reached};{part[-1][0].event_id}"
-        changed = {str(run_id): runs[run_id] for run_id in topics.run_ids if is_last and run_id in runs}
-        made.append(_message(position, part, topics, changed))
-    return made
-
-
-def _changed_units(events: Iterable[LiveEvent], run_ids: frozenset[int]) -> dict[int, list[int]]:
-    """Run → its units that changed; the run itself is among them."""
-    found: dict[int, set[int]] = {}
-    for event in events:
-        if event.run_id in run_ids:
-            found.setdefault(event.run_id, set()).add(event.unit_id)
-    return {run_id: sorted(units) for run_id, units in found.items()}
-
-
-def _message(
-    position: str, part: Sequence[tuple[LiveEvent, list[str]]], topics: Topics, runs: dict[str, Any]
-) -> Message:
-    by_topic: dict[str, list[int]] = {name: [] for name in topics.names if name != "workers"}
-    for at, (_, names) in enumerate(part):
-        for name in names:
-            by_topic[name].append(at)
-    data = {
-        "position": position,
-        "last_event_id": max(event.event_id for event, _ in part),
-        "events": [_row(event) for event, _ in part],
-        "topics": by_topic,
-        "runs": runs,
-    }
-    return Message(format_sse_event(event="changes", id=position, data_str=_text(data)), position)
-
-
-def _row(event: LiveEvent) -> list[Any]:
-    return [
-        event.event_id, event.at.isoformat(), event.run_id, event.unit_id & 0xFFFFF, event.event_type,
-        event.from_state, event.to_state, event.actor,
-    ]  # fmt: skip
-
-
-def _reset(position: str, reason: str = "too_far_behind") -> Message:
-    data = {"position": position, "reason": reason}
-    return Message(format_sse_event(event="reset", id=position, data_str=_text(data)), position)
-
-
-def ended(position: str, reason: str) -> bytes:
-    return format_sse_event(event="end", data_str=_text({"position": position, "reason": reason}))
-
-
-def _text(data: object) -> str:
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=False)

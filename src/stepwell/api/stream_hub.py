@@ -16,7 +16,8 @@ from fastapi.sse import format_sse_event
 from stepwell import logs
 from stepwell.api import stream_feed
 from stepwell.api.problems import ProblemError
-from stepwell.api.stream_feed import Feed, Subscriber, Topics, ended
+from stepwell.api.stream_feed import Feed, Subscriber
+from stepwell.api.stream_messages import Topics, ended
 from stepwell.errors import PermissionDenied, ServerBusy, StepwellError
 
 if TYPE_CHECKING:

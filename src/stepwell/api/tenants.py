@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import BaseModel, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import Caller
 from stepwell.api.pages import Page
 from stepwell.api.resource import Resource
@@ -32,7 +33,7 @@ class TenantView(CapsView):
     weight: int = Field(description="share in the queue, against other tenants")
 
 
-class WorkspaceCaps(BaseModel):
+class WorkspaceCaps(Body):
     """What is not given stays."""
 
     max_concurrency: Cap = None

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
@@ -34,7 +35,7 @@ class TokenView(BaseModel):
     is_valid: bool
 
 
-class NewToken(BaseModel):
+class NewToken(Body):
     name: str | None = Field(
         default=None, min_length=1, max_length=200, description="whose; default: the caller", examples=[None]
     )

@@ -10,9 +10,10 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Request
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from stepwell.api import catalogue
+from stepwell.api.accepted import Body
 from stepwell.api.caller import Caller
 from stepwell.api.conduct import refuse_too_many
 from stepwell.api.resource import Resource
@@ -47,7 +48,7 @@ class TriggerView(Shown):
     is_valid: bool
 
 
-class TriggerSettings(BaseModel):
+class TriggerSettings(Body):
     """What a signed request does, and as whom."""
 
     workflow: str = Field(min_length=1, max_length=200)

@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from stepwell.api.accepted import Body
 from stepwell.api.caller import BoundCaller, Caller
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
@@ -58,7 +59,7 @@ class GraphView(VersionView):
     document: dict[str, Any] = Field(description="the graph as it was published")
 
 
-class Publication(BaseModel):
+class Publication(Body):
     """A workflow to publish: its graph, or its text in YAML."""
 
     graph: dict[str, Any] | None = None
@@ -70,7 +71,7 @@ class Published(Shown):
     is_new: bool = Field(description="false: the newest version is the same")
 
 
-class WorkflowCaps(BaseModel):
+class WorkflowCaps(Body):
     """Caps; one that is not given stays, null removes it."""
 
     max_concurrency: Cap = None

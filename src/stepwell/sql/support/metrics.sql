@@ -2,9 +2,10 @@
 with queue as (
     select * from stepwell.v_queue_health
 ), ended as (
-    select r.state_code from stepwell.workflow_run as r
-    where r.finished_at > stepwell.now() - interval '5 minutes'
-    limit %s
+    -- By the index of ends, the newest first: the planner does not know how few these are.
+    select r.finished_state as state_code from stepwell.run_detail as r
+    where r.finished_at > (select stepwell.now() - interval '5 minutes')
+    order by r.finished_at desc limit %s
 )
 select 'queue_depth', 'executor', q.executor, q.ready_count::float8 from queue as q
 union all

@@ -64,12 +64,12 @@ def events_after(tenant: int, after: str, asked: Asked, until: str | None = None
     )
 
 
-def run_changes(tenant: int, units: dict[int, list[int]]) -> Call[dict[int, Any]]:
-    """Run → its counters and the columns of these units, as they are now."""
+def run_changes(tenant: int, units: dict[int, list[int]]) -> Call[dict[int, str]]:
+    """Run → its counters and the columns of these units now, as JSON text: it is sent as it is."""
     run_ids = [run_id for run_id, found in units.items() for _ in found]
     unit_ids = [unit_id for found in units.values() for unit_id in found]
     return Call(
-        "select c.run_id, c.changes from stepwell.fn_run_changes(%s, %s::bigint[], %s::bigint[]) as c",
+        "select c.run_id, c.changes::text from stepwell.fn_run_changes(%s, %s::bigint[], %s::bigint[]) as c",
         (tenant, run_ids, unit_ids),
         lambda rows: dict(rows),
     )

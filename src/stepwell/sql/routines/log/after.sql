@@ -33,15 +33,17 @@ declare
 begin
     return query
     with scanned as materialized (
-        -- What was open then, one by one, and what began later: the range between was read before.
-        select e.tx, e.event_id, e.at, e.run_id, e.unit_id, e.event_type, e.from_state, e.to_state, e.actor
+        -- What was open then, one by one, and what began later: the range between was read before. `offset 0` keeps the planner
+        -- from reading the whole log for it, whatever it believes of the sizes of transactions.
+        select e.*
         from pg_snapshot_xip(v_after) as o (tx)
-        cross join lateral (select x.* from stepwell.event_log as x where x.tenant_id = p_tenant_id and x.tx = o.tx) as e
+        cross join lateral (
+            select x.tx, x.event_id, x.at, x.run_id, x.unit_id, x.event_type, x.from_state, x.to_state, x.actor
+            from stepwell.event_log as x where x.tenant_id = p_tenant_id and x.tx = o.tx offset 0) as e
         union all
         (select e.tx, e.event_id, e.at, e.run_id, e.unit_id, e.event_type, e.from_state, e.to_state, e.actor
         from stepwell.event_log as e
         where e.tenant_id = p_tenant_id and e.tx >= pg_snapshot_xmax(v_after)
-        order by e.tx, e.event_id
         limit v_limit * 5 + 1)
     ), picked as materialized (
         select s.*, p.is_people
@@ -51,11 +53,12 @@ begin
             left join stepwell.workflow_step_def as d on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
             where u.tenant_id = p_tenant_id and u.unit_id = s.unit_id and u.executor_class_id is null
                 and (u.scope = 'task' or u.scope = 'step' and d.step_kind = 'human')) as is_people) as p
-        where pg_visible_in_snapshot(s.tx, v_until)
+        where (p_until is null or pg_visible_in_snapshot(s.tx, v_until))
             and (v_half is null or s.event_id > v_half_id or not pg_visible_in_snapshot(s.tx, v_half))
-            and (p_run_ids is null and p_types is null or s.run_id = any (p_run_ids) or s.event_type = any (p_types)
-                or p.is_people)
-    ), size as (
+            -- A list of runs is hashed only in this form.
+            and (p_run_ids is null and p_types is null or s.run_id in (select w.run_id from unnest(p_run_ids) as w (run_id))
+                or s.event_type = any (p_types) or p.is_people)
+    ), size as materialized (
         select (select count(*) from scanned) > v_limit * 5 or (select count(*) from picked) > v_limit as is_behind
     )
     select case when z.is_behind then v_now else v_until end::text, z.is_behind, p.tx::text::bigint, p.event_id, p.at, p.run_id, p.unit_id,

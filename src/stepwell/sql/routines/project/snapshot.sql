@@ -72,21 +72,27 @@ as $$
         'completed', p_progress.completed_count, 'skipped', p_progress.skipped_count, 'failed', p_progress.failed_count)
 $$;
 
--- The step that decides the colour of a run: the first one of the class that gives it.
+-- The step that decides the colour of a run: the first one of the class that gives it. The counters say which class that is, so
+-- that the steps are read only up to it.
 create or replace function stepwell._rollup_numbers(p_tenant_id int, p_run_id bigint, p_progress stepwell.run_progress) returns json
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select json_build_object('red', p_progress.red_count, 'yellow', p_progress.wait_count, 'green', p_progress.active_count,
         'skipped', p_progress.skipped_count, 'decisive_no', (
-            select stepwell._unit_no(u.unit_id)
-            from stepwell.work_unit as u
-            inner join stepwell.state_def as s on u.state_machine_id = s.state_machine_id and u.state_code = s.state_code
-            inner join stepwell.rollup_rule as r on r.semantic_class = case when u.blocked_escalated then 'red'
-                else s.semantic_class end
-            where u.tenant_id = p_tenant_id and u.scope = 'step' and u.mandatory and r.semantic_class <> 'idle'
-                and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
-            order by r.rank, u.unit_id limit 1))
+            select stepwell._unit_no(f.unit_id)
+            from stepwell.rollup_rule as r
+            cross join lateral (
+                select u.unit_id
+                from stepwell.work_unit as u
+                inner join stepwell.state_def as s on u.state_machine_id = s.state_machine_id and u.state_code = s.state_code
+                where u.tenant_id = p_tenant_id and u.scope = 'step' and u.mandatory
+                    and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
+                    and r.semantic_class = case when u.blocked_escalated then 'red' else s.semantic_class end
+                order by u.unit_id limit 1) as f
+            where case r.semantic_class when 'red' then p_progress.red_count when 'wait' then p_progress.wait_count
+                when 'active' then p_progress.active_count else 0 end > 0
+            order by r.rank limit 1))
 $$;
 
 -- When the run is expected to end: after the time that half of the newest completed runs of its workflow took. Nothing with
@@ -204,16 +210,24 @@ returns table (run_id bigint, shown json)
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    with step as materialized (
+    with own_run as materialized (
+        select r.run_id, r.created_at from stepwell.run_detail as r where r.tenant_id = p_tenant_id and r.run_id = any (p_run_ids)
+    ), unit as materialized (
+        select u.unit_id, u.scope, u.def_no, u.item_no, u.parent_id, u.state_code, u.waiting_facet, u.waiting_facets, u.pic_id, u.started_at,
+            u.completed_at, u.attempt_count, u.max_attempts, u.deadline_at, u.overdue_first_at, u.completed_after_deadline, u.blocked_escalated,
+            u.failure_class, u.executor_class_id, u.lease_no
+        from stepwell.work_unit as u
+        where p_unit_ids is null and u.tenant_id = p_tenant_id
+            and u.unit_id between stepwell._run_unit(p_run_ids[1]) + 1 and stepwell._run_last(p_run_ids[1])
+        union all
+        select u.unit_id, u.scope, u.def_no, u.item_no, u.parent_id, u.state_code, u.waiting_facet, u.waiting_facets, u.pic_id, u.started_at,
+            u.completed_at, u.attempt_count, u.max_attempts, u.deadline_at, u.overdue_first_at, u.completed_after_deadline, u.blocked_escalated,
+            u.failure_class, u.executor_class_id, u.lease_no
+        from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids)
+    ), step as materialized (
         select x.*, stepwell._unit_no(x.unit_id) as no, stepwell._run_of(x.unit_id) as run_id,
             stepwell._attempt_no(x.state_code, x.attempt_count, x.started_at) as attempt_no
-        from (
-            select u.* from stepwell.work_unit as u
-            where p_unit_ids is null and u.tenant_id = p_tenant_id
-                and u.unit_id between stepwell._run_unit(p_run_ids[1]) + 1 and stepwell._run_last(p_run_ids[1])
-            union all
-            select u.* from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids)
-        ) as x
+        from unit as x
         where x.scope = 'step'
         order by x.unit_id
     ), word as materialized (
@@ -253,8 +267,8 @@ as $$
             json_build_object('no', array_agg(s.no), 'def', array_agg(s.def_no),
                 'state', array_agg(array_position(w.states, s.state_code) - 1),
                 'facet', array_agg(array_position(w.facets, s.waiting_facet) - 1),
-                'started', array_agg((extract(epoch from s.started_at - r.created_at) * 1000)::bigint),
-                'ended', array_agg((extract(epoch from s.completed_at - r.created_at) * 1000)::bigint),
+                'started', array_agg((date_part('epoch', s.started_at - r.created_at) * 1000)::bigint),
+                'ended', array_agg((date_part('epoch', s.completed_at - r.created_at) * 1000)::bigint),
                 'pic', array_agg(array_position(w.pics, s.pic_id) - 1)) as steps,
             json_object_agg(s.no, json_build_array(stepwell._unit_no(s.parent_id), s.item_no)) filter (where s.item_no is not null) as items,
             json_object_agg(s.no, to_json(s.waiting_facets)) filter (where cardinality(s.waiting_facets) > 1) as facets_more,
@@ -266,7 +280,7 @@ as $$
             json_object_agg(s.no, s.failure_class) filter (where s.failure_class is not null) as failures
         from step as s
         cross join word as w
-        inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and s.run_id = r.run_id
+        inner join own_run as r on s.run_id = r.run_id
         group by s.run_id
     )
     select g.run_id, json_build_object(
