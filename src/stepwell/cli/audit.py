@@ -268,7 +268,13 @@ def _say_what_was_read(
         days = min((one.kept_days for one in found if one.kept_days is not None), default=None)
         kept = "" if days is None else f", kept for {_many(days, 'day')} or longer after the end"
         said += f"; removed by retention: {_many(removed, 'run, job, approval or receipt')}{kept}"
+    untold = sum(one.untold_count for one in found)
+    if untold:
+        said += f"; {untold} of them before an upgrade, without an event that names them"
     typer.echo(said)
+    views = sorted({view for one in found for view in one.views})
+    if views:
+        typer.echo(f"read through views of the database: {', '.join(views)}; only the owner reads the tables")
     for change in dict.fromkeys(change for one in found for change in one.setting_changes):
         typer.echo(f"changed setting: {change}")
     _say_what_vouches(found, anchor, keys, head)

@@ -12,7 +12,7 @@ from stepwell.govern.audit_complete import check_complete
 from stepwell.govern.audit_governed import GovernedCheck
 from stepwell.govern.audit_places import event_place, name_records, position_of, sealed_record
 from stepwell.govern.audit_retention import Retention
-from stepwell.govern.audit_units import check_definitions, check_units
+from stepwell.govern.audit_units import check_definitions, check_records, check_units
 from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.verify import (
     PROBLEM_LIMIT,
@@ -270,9 +270,12 @@ class BlockWalk:
             verdict.say("inserted", f"event {tx}/{event_id}", "no transaction has this number yet")
         check_units(reader, verdict)
         check_definitions(reader, verdict, self.archived)
+        check_records(reader, verdict, self.archived)
         governed = GovernedCheck(reader, self.chain, verdict, self.archived)
         governed.check()
         check_complete(reader, verdict, self.archived, governed.judged)
+        for detail in dict.fromkeys(reader.unreadable):
+            verdict.say("altered", "an event or a record beside the log", f"it cannot be read: {detail}")
         if not self.archived.is_whole:
             verdict.say(
                 "altered", "the archived months", "the newest event about them names no months and no number"

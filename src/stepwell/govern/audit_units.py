@@ -32,3 +32,16 @@ def check_definitions(reader: AuditReader, verdict: Verdict, archived: Archived)
     for what, names in found:
         told = ", ".join(names)
         verdict.say("altered", what, f"its hash or its publication says something else about its {told}")
+
+
+def check_records(reader: AuditReader, verdict: Verdict, archived: Archived) -> None:
+    """The policy in force, replays, corrections, comments and bundles: each follows from its event."""
+    found = reader.support("audit_records", is_whole=not archived.months, limit=PROBLEM_LIMIT)
+    for what, names in found:
+        if names is None:
+            verdict.say("missing", what, "the log has its event, but its row is gone")
+        elif not names:
+            verdict.say("inserted", what, "the log has no event of it")
+        else:
+            detail = f"the sealed events say something else about its {', '.join(names[:5])}"
+            verdict.say("altered", what, detail)

@@ -4,7 +4,7 @@ with unit as materialized (
     select u.*, u.unit_id & 1048575 as unit_no, r.version_id as run_version_id, r.parent_unit_id, w.priority as run_priority,
         r.run_id is not null as has_run, j.job_id is not null as is_job, a.approval_id is not null as is_approval,
         a.subject_unit_id, a.expires_at, c.receipt_id is not null as is_receipt, c.unit_id as effect_unit_id,
-        j.workspace_id, p.proposal_id is not null as is_proposal, k.cut_request_id is not null as is_cut, t.unit_id is not null as is_task, t.step_run_id, t.form is not null as has_form
+        j.workspace_id, p.proposal_id is not null or l.plan_id is not null as is_proposal, k.cut_request_id is not null as is_cut, t.unit_id is not null as is_task, t.step_run_id, t.form is not null as has_form
     from stepwell.work_unit as u
     left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
     left join stepwell.work_unit as w on r.tenant_id = w.tenant_id and r.run_id << 20 = w.unit_id
@@ -12,6 +12,7 @@ with unit as materialized (
     left join stepwell.approval_detail as a on u.tenant_id = a.tenant_id and u.unit_id = a.approval_id
     left join stepwell.action_receipt as c on u.tenant_id = c.tenant_id and u.unit_id = c.receipt_id
     left join stepwell.policy_set as p on u.tenant_id = p.tenant_id and u.unit_id = p.proposal_id
+    left join stepwell.dlq_replay_plan as l on u.tenant_id = l.tenant_id and u.unit_id = l.plan_id
     left join stepwell.cut_request_detail as k on u.tenant_id = k.tenant_id and u.unit_id = k.cut_request_id
     left join stepwell.task_detail as t on u.tenant_id = t.tenant_id and u.unit_id = t.unit_id
     where u.tenant_id = %(tenant_id)s
@@ -111,12 +112,15 @@ with unit as materialized (
     select r.run_id << 20, array_remove(array[
         case when r.finished_state is distinct from f.to_state then 'run_detail.finished_state' end,
         case when r.finished_at is distinct from f.at then 'run_detail.finished_at' end,
-        case when r.next_unit_no is distinct from greatest(v.step_count + 1, n.next_no) then 'run_detail.next_unit_no' end,
+        -- Items of Maps and tasks are numbered without a gap.
+        case when r.next_unit_no is distinct from greatest(v.step_count + 1, n.next_no)
+            or r.next_unit_no - 1 - v.step_count is distinct from n.later_count then 'run_detail.next_unit_no' end,
         case when r.origin is distinct from o.authors then 'run_detail.origin' end
     ], null)
     from stepwell.run_detail as r
     inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
-    left join lateral (select max(x.unit_id & 1048575)::int + 1 as next_no from stepwell.work_unit as x
+    left join lateral (select max(x.unit_id & 1048575)::int + 1 as next_no,
+            count(*) filter (where x.unit_id & 1048575 > v.step_count) as later_count from stepwell.work_unit as x
         where x.tenant_id = r.tenant_id and x.unit_id between r.run_id << 20 and (r.run_id << 20) + 1048575) as n on true
     left join lateral (select x.to_state, x.at from stepwell.event_log as x
         where x.tenant_id = r.tenant_id and x.run_id = r.run_id and x.unit_id = r.run_id << 20 and x.to_state is not null

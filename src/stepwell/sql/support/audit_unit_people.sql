@@ -18,13 +18,13 @@ with told as materialized (
     select u.unit_id, u.pic_id, u.deadline_at, u.has_deadline, u.state_code, e.pic, e.deadline_at as told_at, e.ready_at, a.expires_at,
         coalesce(e.was_reopened, false) as was_reopened, coalesce(e.has_begun, false) as has_begun, d.has_deadline as def_deadline,
         coalesce(t.assignee, d.config ->> 'assignee') as assignee, d.step_kind,
-        case when t.unit_id is null then d.config end as config, coalesce(p.person_name, '') as person_name, p.name_key
+        case when t.unit_id is null then d.config end as config, coalesce(p.principal_name, '') as person_name, p.name_key
     from stepwell.work_unit as u
     left join told as e on u.unit_id = e.unit_id
     left join stepwell.workflow_step_def as d on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     left join stepwell.task_detail as t on u.tenant_id = t.tenant_id and u.unit_id = t.unit_id
     left join stepwell.approval_detail as a on u.tenant_id = a.tenant_id and u.unit_id = a.approval_id
-    left join stepwell.person as p on u.tenant_id = p.tenant_id and u.pic_id = p.person_id
+    left join stepwell.principal as p on u.tenant_id = p.tenant_id and u.pic_id = p.principal_id and p.kind = 'person'
     where u.tenant_id = %(tenant_id)s
 ), compared as (
     select a.unit_id, array_remove(array[

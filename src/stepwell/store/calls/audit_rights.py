@@ -33,11 +33,13 @@ def connecting(conninfo: str) -> Iterator[Connection]:
 def snapshot(connection: Connection, token: str | None = None) -> Iterator[None]:
     """One snapshot for all reads, so that a reader never sees a part of a new block.
 
-    With a token the reads are bound to the tenant of the token.
+    With a token the reads are bound to the tenant of the token. Every name without a schema is one of
+    PostgreSQL itself: a setting of the role or of the database puts no other function or operator before it.
     """
     try:
         with connection.transaction():
             connection.execute("set transaction isolation level repeatable read read only")
+            connection.execute("set local search_path = pg_catalog, pg_temp")
             bind(connection, token)
             yield
     except psycopg.Error as error:

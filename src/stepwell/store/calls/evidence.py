@@ -108,6 +108,16 @@ def request_bundle(tenant_id: int, run_id: int) -> Call[None]:
     return Call("select stepwell.fn_evidence_request(%s, %s)", (tenant_id, run_id), lambda rows: None)
 
 
+def is_head(tenant_id: int, block_no: int, block_hash: str) -> Call[bool]:
+    """Whether the chain has this block."""
+    return Call(
+        "select b.block_no from stepwell.audit_block as b"
+        " where b.tenant_id = %s and b.block_no = %s and encode(b.block_hash, 'hex') = %s",
+        (tenant_id, block_no, block_hash),
+        bool,
+    )
+
+
 def is_recorded(tenant_id: int, sha256: str) -> Call[bool]:
     """Whether a bundle with these bytes was exported."""
     return Call(

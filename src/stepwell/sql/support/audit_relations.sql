@@ -1,0 +1,8 @@
+-- What verify reads and is not the table that it should be: its name, and why. A view, or rules for the rows that a caller
+-- sees, can show the verifier something else than the engine reads. Rules for all roles but the owner exist on every table.
+select n.name, case when c.oid is null then 'it does not exist' when c.relkind not in ('r', 'p') then 'it is no table'
+    else 'its owner sees only some of its rows' end
+from unnest(%(names)s::text[]) as n (name)
+left join pg_class as c on c.relname = n.name and c.relnamespace = (select s.oid from pg_namespace as s where s.nspname = 'stepwell')
+where c.oid is null or c.relkind not in ('r', 'p') or c.relforcerowsecurity
+order by n.name
