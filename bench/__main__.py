@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import bundles, core, engine, graphs, history, http, pages, rebuild, report
+from bench import bundles, core, emits, engine, graphs, history, http, pages, rebuild, report
 from bench.environment import ROOT, peers_python
 from bench.floor import commits_per_second
 from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestant
@@ -21,7 +21,9 @@ from bench.workloads import WORKLOADS
 
 FLOOR_SECONDS = 5
 PAGE = ROOT / "docs" / "benchmarks.md"
-OTHER_PARTS = ("floor", "core", "engine", "history", "graphs", "rebuild", "bundles", "pages", "http")
+OTHER_PARTS = (
+    "floor", "core", "engine", "history", "emits", "graphs", "rebuild", "bundles", "pages", "http",
+)  # fmt: skip
 
 
 def main() -> int:
@@ -53,6 +55,7 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
         "core": {},
         "engine": [],
         "history": {},
+        "emits": {},
         "graphs": {},
         "rebuild": {},
         "bundles": {},
@@ -72,6 +75,9 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
     if "history" in parts:
         with server.fresh_database("history", is_migrated=True) as url:
             result["history"] = history.measure(url, quick=arguments.quick)
+    if "emits" in parts:
+        with server.fresh_database("emits", is_migrated=True) as url:
+            result["emits"] = emits.measure(url, quick=arguments.quick)
     if "graphs" in parts and STEPWELL in arguments.contestants:
         result["graphs"] = graphs.measure(server, quick=arguments.quick)
     if "rebuild" in parts and STEPWELL in arguments.contestants:
@@ -126,6 +132,8 @@ def _as_text(result: dict[str, Any]) -> str:
         parts.append(engine.markdown(result["engine"]))
     if result["history"]:
         parts.append(history.markdown(result["history"]))
+    if result["emits"]:
+        parts.append(emits.markdown(result["emits"]))
     if result["graphs"]:
         parts.append(graphs.markdown(result["graphs"]))
     if result["rebuild"]:

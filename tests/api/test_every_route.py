@@ -15,6 +15,7 @@ import pytest
 
 from tests.api.routes import OPEN, Operation, made, operations, routes
 from tests.sql.drive import Engine, human, operation
+from tests.sql.job_graphs.graphing import emit, job, register
 from tests.support.clock import Clock
 
 MARK = "only-tenant-one"
@@ -44,7 +45,11 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
         "select token_id from fn_token_create(%s, %s, %s, 3600)", (tenant_id, f"{MARK}-ada", MARK)
     )
     engine.one("select fn_workspace_set(%s, 'nights')", (tenant_id,))
+    register(engine, "parcels", job("a"), description=MARK)
+    workflow_id = emit(engine, "parcels", p_correlation_id=MARK)["workflow_id"]
     return {
+        "template_id": "parcels",
+        "workflow_id": str(workflow_id),
         "run_id": str(run_id),
         "unit_id": str(unit_id),
         "step_run_id": str(engine.unit(run_id, "sign")),

@@ -16,6 +16,7 @@ import stepwell as sw
 from stepwell.errors import COLLISION_SQLSTATES
 from tests.sql.drive import Engine, Lease
 from tests.sql.graphs.publishing import publish
+from tests.sql.job_graphs.graphing import GENERATOR, any_of, generator, job, register
 
 KEYS = ["a", "b", "c"]
 JOB_KEYS = [f"job-{number}" for number in range(40)]
@@ -45,6 +46,14 @@ def prepare(engine: Engine) -> None:
         name="outer",
         failure_policy="abort-dependents",
     )
+    kind = {"job_kind": "op"}
+    register(engine, "parts", job("x", **kind), job("y", "x", delay_seconds=0.01, **kind))
+    register(
+        engine, "graph", job("a", **kind), job("b", **kind), any_of("first", "a", "b", **kind),
+        any_of("later", "a", "b", delay_seconds=0.02, **kind), job("nested", "a", template="parts"),
+        job("last", "first", "nested", **kind),
+    )  # fmt: skip
+    generator(engine)
     engine.one("select fn_workflow_caps_set(1, 'inner', %s)", (Jsonb({"max_concurrency": 5}),))
 
 
@@ -83,6 +92,17 @@ class Actor:
 
     def start(self) -> None:
         self.engine.start("outer", {"items": [1, 2, 3]})
+
+    def emit(self) -> None:
+        self.engine.one("select fn_mot_graph_emit(1, 'graph', p_actor => %s)", (GENERATOR,))
+
+    def refresh(self) -> None:
+        graph = self.engine.one(
+            "select max(workflow_id) from (select workflow_id from job_workflow_detail"
+            " order by random() limit 1) as w"
+        )
+        if graph is not None:
+            self.engine.one("select fn_job_workflow_refresh(1, %s)", (graph,))
 
     def enqueue(self) -> None:
         count = self.dice.randrange(1, 5)
@@ -147,7 +167,8 @@ class Actor:
 
 
 ACTIONS: list[tuple[str, Callable[[Actor], None]]] = [
-    ("start", Actor.start), ("enqueue", Actor.enqueue), ("enqueue", Actor.enqueue),
+    ("start", Actor.start), ("emit", Actor.emit), ("refresh", Actor.refresh),
+    *[("enqueue", Actor.enqueue)] * 2,
     *[("work", Actor.work)] * 8, ("cancel run", Actor.cancel_run), ("cancel step", Actor.cancel_step),
     ("signal", Actor.signal), ("lose worker", Actor.lose_worker), ("close worker", Actor.close_worker),
     *[("timers", Actor.timers)] * 2,

@@ -137,6 +137,7 @@ RECURSIONS = {
 # A helper that has one caller and is in another file than its caller, and why.
 _KIND = "each kind of step has its file; advance/steps.sql decides the kind and calls that file"
 _CAP = "tenancy/ holds every place where a cap or a limit is enforced"
+_GRAPH = "what a job graph has beside other runs is in one file"
 _LANE = "everything about the lanes of a tenant is in one file"
 _RECEIPT = "all state changes of a receipt are in one file"
 IN_ANOTHER_FILE: dict[str, str] = {
@@ -173,6 +174,12 @@ IN_ANOTHER_FILE: dict[str, str] = {
     "_people_behind": "everything about the line of a run is in one file",
     "_people_of": "everything about the line of a run is in one file",
     "_policy_decided": "every change of a policy is in one file",
+    "_graph_upgrade": "earlier formats of graphs are a subject of their own",
+    "_graphs_begin": _GRAPH,
+    "_delays_end": _GRAPH,
+    "_joins_recount": _GRAPH,
+    "_graph_is_no_template": "what only templates say is in the file of templates",
+    "_pending_first": "what only templates say is in the file of templates",
 }
 
 

@@ -78,6 +78,12 @@ export const routes: RouteRecordRaw[] = [
     meta: { titleKey: "workflows.one", section: "/workflows", whole: true, rail: true },
   },
   {
+    path: "/graphs",
+    name: "graphs",
+    component: () => import("./pages/graphs/GraphsPage.vue"),
+    meta: { titleKey: "graphs.title", icon: "graphs", group: "process", whole: true },
+  },
+  {
     path: "/approvals",
     name: "approvals",
     component: ApprovalsPage,

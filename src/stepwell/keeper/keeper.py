@@ -30,11 +30,13 @@ REPLAY_LIMIT = 500
 # Dead letters that one pass begins to replay; the outcomes of a part are seen before the next.
 PLAN_LIMIT = 100
 PROBLEM_LIMIT = 500
+ROUTE_LIMIT = 5_000
 # In one tick, full batches are followed by more, at most so often; then stop and lead are checked again.
 ROUND_LIMIT = 50
 HOUSEKEEPING_PERIOD = timedelta(hours=1)
 # How often problems are checked, and a part of the units is searched for leases of lost sessions.
 LOOK_PERIOD = timedelta(seconds=1)
+REFRESH_PERIOD = timedelta(seconds=15)
 PAUSE_MIN_SECONDS = 0.005
 # Short, so that a database that is back, or has room on its disk again, is kept at once.
 RECONNECT_MAX_SECONDS = 2.0
@@ -84,6 +86,7 @@ class Keeper:
         self._partitions_at: datetime | None = None
         self._sweep_at: datetime | None = None
         self._look_at: datetime | None = None
+        self._refresh_at: datetime | None = None
         self._search_page = 0
         self._has_passed = False
         self._sealing = Sealing(conninfo, anchor, key_file, evidence)
@@ -180,7 +183,11 @@ class Keeper:
         )
         started = duties.perform(connection, "fire schedules", lambda: self._fire_schedules(connection), 0)
         if self._has_passed or is_asked_for:
+            duties.perform(
+                connection, "route events", lambda: connection.perform(keep.follow_routes(ROUTE_LIMIT)), 0
+            )
             self._look(connection, now)
+            self._refresh(connection, now)
             self._sweep(connection, now)
         self._has_passed = True
         return replace(tick, started_count=started)
@@ -232,6 +239,15 @@ class Keeper:
             "search lost leases",
             lambda: connection.perform(keep.find_leases(self._search_page)),
             self._search_page,
+        )
+
+    def _refresh(self, connection: KeeperConnection, now: datetime) -> None:
+        """Enqueue the jobs that refresh job workflows."""
+        if self._refresh_at is not None and self._refresh_at - REFRESH_PERIOD <= now < self._refresh_at:
+            return
+        self._refresh_at = now + REFRESH_PERIOD
+        self._duties.perform(
+            connection, "refresh job workflows", lambda: connection.perform(keep.enqueue_refreshes()), 0
         )
 
     def _sweep(self, connection: KeeperConnection, now: datetime) -> None:

@@ -82,6 +82,7 @@ with unit as materialized (
             then 'pending_count'
             when u.kind = 'step' and u.pending_count is distinct from case
                 -- Before it begins, a step counts the steps before it that have not ended; a Map that has begun, its own.
+                when u.state_code = 'not_started' and d.config ?| array['join', 'delay_seconds'] then stepwell._joins_pending(w, d.config)
                 when u.state_code = 'not_started' then (
                     select count(*) from stepwell.workflow_step_relations as r
                     inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
@@ -103,6 +104,7 @@ with unit as materialized (
         and u.step_no = d.step_no and (u.is_outside or d.scope_no <> 0)
     left join lateral (select count(*) as size from stepwell.workflow_step_def as x
         where x.tenant_id = u.tenant_id and x.version_id = u.run_version_id and x.scope_no = d.scope_no) as z on u.item_no is not null
+    left join stepwell.work_unit as w on u.tenant_id = w.tenant_id and u.unit_id = w.unit_id
     left join stepwell.work_unit as m on u.tenant_id = m.tenant_id and u.parent_id = m.unit_id
     left join stepwell.operation as q on u.is_job and u.tenant_id = q.tenant_id and u.operation_id = q.operation_id
     left join lateral (select x.event_id, x.audit_ref, x.payload from stepwell.event_log as x where x.tenant_id = u.tenant_id

@@ -181,7 +181,7 @@ $$;
 -- Cancels every step that depends on these, directly or not, and has not started (reason upstream_failed); other
 -- branches continue. A conditional whose test is about the failed step is not cancelled: it is released, and decides. With a
 -- conditional that failed or is cancelled, everything in its branches is cancelled: they never open, so nothing inside
--- them catches anything.
+-- them catches anything. A job that requires any of its parents is cancelled when none of them can succeed any more.
 create or replace function stepwell._dependents_abort(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -206,6 +206,7 @@ begin
             ) as f
             where r.tenant_id = d.tenant_id and r.version_id = d.version_id and r.from_no = d.def_no
                 and not stepwell._catches(f.step_kind, f.config, d.def_no)
+                and f.config ->> 'join' is distinct from 'any'
             union all
             select i.step_no
             from stepwell.workflow_step_def as c
@@ -230,13 +231,24 @@ begin
     into v_gone
     from down as d;
     if v_gone.unit_ids is not null then
-        perform stepwell._units_dequeue(v_gone.tenant_ids, v_gone.unit_ids);
-        perform stepwell._units_move(v_gone.tenant_ids, v_gone.unit_ids, 'cancelled', 'mow_orchestrator',
-            'condition_resolved', 'upstream_failed', 'engine', null,
-            array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(v_gone.unit_ids)]));
-        perform stepwell._tasks_cancel(v_gone.tenant_ids, v_gone.unit_ids);
+        perform stepwell._steps_abort(v_gone.tenant_ids, v_gone.unit_ids);
     end if;
     perform stepwell._boundaries_release(v_gone.all_tenant_ids, v_gone.all_ids);
+    perform stepwell._joins_abort(v_gone.all_tenant_ids, v_gone.all_ids);
+end
+$$;
+
+-- Cancels steps that can never start, because of what failed before them.
+create or replace function stepwell._steps_abort(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._units_dequeue(p_tenant_ids, p_unit_ids);
+    perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'cancelled', 'mow_orchestrator',
+        'condition_resolved', 'upstream_failed', 'engine', null,
+        array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(p_unit_ids)]));
+    perform stepwell._tasks_cancel(p_tenant_ids, p_unit_ids);
 end
 $$;
 
@@ -259,7 +271,9 @@ begin
             select x.tenant_id, x.unit_id, x.pending_count, x.state_code from stepwell.work_unit as x
             where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id + r.to_no - u.def_no offset 0
         ) as s
-        where s.state_code = 'not_started'
+        where s.state_code = 'not_started' and not exists (
+            select from stepwell.workflow_step_def as d
+            where d.tenant_id = r.tenant_id and d.version_id = r.version_id and d.step_no = r.to_no and d.config ->> 'join' = 'any')
         group by s.tenant_id, s.unit_id, s.pending_count
     ), counted as (
         update stepwell.work_unit as s set pending_count = s.pending_count - x.released_count

@@ -53,10 +53,10 @@ begin
             on h.tenant_id = r.tenant_id and h.version_id = r.version_id and h.def_no = r.from_no
         group by 1, 2
     ), waiting as (
-        select d.unit_id, s.executor_class_id, s.has_deadline, s.slot_key, -s.priority as rank, s.pending_count = d.released_count as is_free,
+        select d.unit_id, s.executor_class_id, s.has_deadline, s.slot_key, -s.priority as rank, s.pending_count <= d.released_count as is_free,
             row(d.tenant_id, d.unit_id, 'ready', null, null, null, d.released_count, null)::stepwell.transition_request as request,
             v.is_served,
-            coalesce(s.pending_count = d.released_count and s.slot_key is null and v.is_served and v_queue.may_lease_directly
+            coalesce(s.pending_count <= d.released_count and s.slot_key is null and v.is_served and v_queue.may_lease_directly
                 and (v_queue.unit_id is null or (-s.priority, s.unit_id) < (v_queue.rank, v_queue.unit_id)), false) as can_lease_directly
         from released as d
         inner join stepwell.work_unit as s on d.tenant_id = s.tenant_id and d.unit_id = s.unit_id

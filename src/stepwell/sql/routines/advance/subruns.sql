@@ -182,6 +182,9 @@ begin
         if problem is null and p_version.maps_input then
             problem := 'input: ' || stepwell._maps_input_problem(p_version, p_input);
         end if;
+        if problem is null and p_version.is_template then
+            problem := stepwell._signal_problem('params', p_input);
+        end if;
     end if;
 end
 $$;

@@ -20,6 +20,9 @@ declare
     v_executor_class_ids int[];
     v_session_key bigint;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     perform stepwell.fn_partitions_ensure();
     select array_agg(c.executor_class_id) into v_executor_class_ids
     from stepwell.executor_class as c
@@ -62,6 +65,9 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     update stepwell.worker_session as s set handler_ids = stepwell._handlers_of(p_operation_names)
     where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null;
     if not found then
@@ -122,6 +128,9 @@ declare
     v_now constant timestamptz := stepwell.now();
     v_session_id bigint;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     update stepwell.worker_session as s
     set last_tick_at = v_now, expires_at = v_now + make_interval(secs => s.lease_seconds)
     where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null and s.expires_at >= v_now

@@ -163,6 +163,8 @@ begin
     where c.tenant_id = q.tenant_id and c.run_id = q.run_id;
     delete from stepwell.run_label as l using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
     where l.tenant_id = q.tenant_id and l.run_id = q.run_id;
+    delete from stepwell.job_workflow_detail as w using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
+    where w.tenant_id = q.tenant_id and w.workflow_id = q.run_id;
     delete from stepwell.run_progress as p using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)
     where p.tenant_id = q.tenant_id and p.run_id = q.run_id;
     delete from stepwell.run_detail as r using unnest(v_tenant_ids, v_run_ids) as q (tenant_id, run_id)

@@ -44,7 +44,7 @@ begin
         raise exception using errcode = 'SW001', column = 'time_zone',
             message = format('time_zone: %s is unknown to the database; a name such as Asia/Ho_Chi_Minh is accepted', p_time_zone);
     end;
-    v_version := stepwell._version_find(p_tenant_id, p_workflow_name, null);
+    v_version := stepwell._startable_find(p_tenant_id, p_workflow_name, null);
     v_problem := stepwell._schema_problem(v_version.input_schema, p_input, 'input');
     if v_problem is not null then
         raise exception using errcode = 'SW001', message = v_problem, column = split_part(v_problem, ' ', 1);

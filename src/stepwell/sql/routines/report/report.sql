@@ -9,7 +9,8 @@
 -- Idempotency: a report is accepted once, while its lease (session, lease_no, expiry) is valid; a late or repeated one
 --   changes nothing and is returned as a row of kind `refused`. An accepted one that failed is returned as a row of kind
 --   `failed`, a run that ended as a row of kind `ended`.
--- Raises: SW001 for an unknown outcome or arrays of unequal length; 55P03 when a run is locked elsewhere (try again).
+-- Raises: SW001 for an unknown outcome or arrays of unequal length; 55P03 when a run is locked elsewhere (try again); SW007
+--   for the generator.
 create or replace function stepwell.fn_job_report(
     p_session_key bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[],
     p_bodies text[], p_claim_limit int default 0, p_locks_up boolean default false
@@ -28,6 +29,9 @@ declare
     v_is_frozen boolean;
     v_got_count int := 0;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     -- Read without a lock: a recovery that overtakes this report changes the units' leases, and the core sees that.
     select s.session_id, s.executor_class_ids, s.is_idle, s.handler_ids
     into v_session_id, v_executor_class_ids, v_is_idle, v_handler_ids
