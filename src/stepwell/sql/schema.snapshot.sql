@@ -6772,7 +6772,7 @@ create function stepwell._route_loop(p_tenant_id integer, p_unit_id bigint) retu
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._route_problem(p_route_name text, p_event_type text, p_fields text[], p_priority integer)
-create function stepwell._route_problem(p_route_name text, p_event_type text, p_fields text[], p_priority integer) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._route_problem(p_route_name text, p_event_type text, p_fields text[], p_priority integer) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7265,7 +7265,7 @@ create function stepwell._template_graph(p_template jsonb) returns jsonb languag
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._template_inputs_problem(p_template jsonb, p_job jsonb)
-create function stepwell._template_inputs_problem(p_template jsonb, p_job jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._template_inputs_problem(p_template jsonb, p_job jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7290,7 +7290,7 @@ create function stepwell._template_problem(p_template jsonb) returns text langua
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._template_work_problem(p_tenant_id integer, p_job jsonb)
-create function stepwell._template_work_problem(p_tenant_id integer, p_job jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell._template_work_problem(p_tenant_id integer, p_job jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
