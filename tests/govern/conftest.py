@@ -104,7 +104,7 @@ def disarmed(databases: Databases, template: str) -> Iterator[Disarmed]:
         other = Engine(db, db.execute("select fn_tenant_set('other')").fetchall()[0][0])
         other.enqueue("job.send", 2)
         db.execute("select * from fn_evidence_seal(1, %s, %s, false, 'ada')", (run_id, "ab" * 32))
-        db.execute("select fn_evidence_record(1, %s, %s, %s, 9, 'file:///x')", (run_id, "ab" * 32, "cd" * 32))
+        db.execute("select fn_evidence_record(1, %s, %s, %s, 9, 'b.zip')", (run_id, "ab" * 32, "cd" * 32))
         for tenant_id in (1, other.tenant_id):
             seal(db, tenant_id)
         rows = db.execute(

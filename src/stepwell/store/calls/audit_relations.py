@@ -57,8 +57,5 @@ def odd_relations(connection: Connection) -> list[tuple[str, str]]:
 
 def lost_tenants(connection: Connection) -> list[int]:
     """Tenants that have a chain and no row."""
-    rows = connection.execute(
-        "select distinct c.tenant_id from stepwell.audit_chain as c where not exists"
-        " (select from stepwell.tenant as t where t.tenant_id = c.tenant_id) order by 1"
-    ).fetchall()
+    rows = connection.execute(support_text("audit_lost_tenants").encode()).fetchall()
     return [tenant_id for (tenant_id,) in rows]
