@@ -100,7 +100,7 @@ class Stream(asyncio.Protocol):
 
 
 class KeptStream(Stream):
-    """A stream that is only received, and read when it has ended: what a page does with it is not measured."""
+    """A stream that is only received, and read when it has ended: what a page does is not measured."""
 
     def data_received(self, data: bytes) -> None:
         self._waiting += data

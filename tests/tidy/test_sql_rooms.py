@@ -96,7 +96,7 @@ MAY_CALL: dict[str, set[str]] = {
         "transition",
     },
     "cut": {"base", "content", "log", "problem", "tenancy", "transition"},
-    "slack": {"base", "govern", "people", "tenancy"},
+    "slack": {"base", "govern", "log", "people", "tenancy"},
     "project": {
         "advance",
         "base",

@@ -67,7 +67,7 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
     ),
 }
 # Helpers that Python calls after it has replaced the routines.
-CALLED_BY_MIGRATE = {"_plans_apply", "_names_settle", "_development_enter"}
+CALLED_BY_MIGRATE = {"_plans_apply", "_names_settled", "_development_enter"}
 # Functions that use the planner settings of their caller: nested loops over indexes, also on empty tables.
 CALLERS_PLANS = {
     "_transition_apply",

@@ -361,11 +361,11 @@ def check_names(subject: Subject) -> Iterable[Finding]:
     with subject.keeping("fn_names_refused()") as keeper:
         if keeper is None:
             return
-        found = keeper.execute("select * from stepwell.fn_names_refused()").fetchall()
+        found = keeper.execute(support_text("names_refused")).fetchall()
     if not found:
         yield worded("names", Level.OK, "names.accepted")
-    for tenant, number, name, reason in found:
-        facts = {"tenant": tenant, "number": number, "name": name, "reason": reason}
+    for row in found:
+        facts = dict(zip(("tenant", "number", "name", "reason"), row, strict=True))
         yield worded("names", Level.WARNING, "names.refused", "names.remedy", **facts)
 
 
@@ -395,7 +395,5 @@ ALL: Final[tuple[Check, ...]] = (
     check_names,
     check_mode,
 )
-CONNECTING: Final[tuple[Check, ...]] = (
-    check_partitions, check_keeper, check_notify, check_pooler, check_work, check_names,
-)  # fmt: skip
+CONNECTING: Final = (check_partitions, check_keeper, check_notify, check_pooler, check_work, check_names)
 CHECKS: Final[tuple[Check, ...]] = tuple(check for check in ALL if check not in CONNECTING)

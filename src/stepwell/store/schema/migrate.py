@@ -138,7 +138,7 @@ def _migrate(connection: Connection, files: SqlFiles) -> Report:
     _make_partitions(connection)
     refused: tuple[RefusedName, ...] = ()
     if connection.execute("select to_regproc('stepwell._names_settled')").fetchone() != (None,):
-        rows = connection.execute("select * from stepwell._names_settled()").fetchall()
+        rows = connection.execute(support_text("names_settled")).fetchall()
         refused = tuple(RefusedName(*row) for row in rows)
     # PostgreSQL lets every role call a new function, so set the privileges again.
     roles.apply_rights(connection)
