@@ -1070,7 +1070,13 @@ class Bundle {
     const told = sealing.find((payload) => payload.digest === digest)
     if (sealing.length === 0) this.say('contents.unsealed', 'the files of the bundle')
     else if (told === undefined) this.say('contents.differs', 'the files of the bundle')
-    else this.checkCounts(told.streams)
+    else {
+      this.checkCounts(told.streams)
+      // Earlier releases did not say it.
+      if (Object.hasOwn(told, 'mode') && (told.mode === 'development') !== Object.hasOwn(this.run, 'mode')) {
+        this.say('document.differs', 'run.json.mode')
+      }
+    }
   }
 
   checkCounts(told) {

@@ -6794,6 +6794,11 @@ create function stepwell._run_has_ended(p_state_code text) returns boolean langu
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._run_is_development(p_tenant_id integer, p_run_id bigint)
+create function stepwell._run_is_development(p_tenant_id integer, p_run_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._run_is_orphan(p_tenant_id integer, p_run_id bigint)
 create function stepwell._run_is_orphan(p_tenant_id integer, p_run_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
