@@ -79,7 +79,7 @@ def test_the_page_speaks_vietnamese_and_is_accessible(opened: Page, sample: Samp
     expect(opened.get_by_role("region", name="Approvals")).to_be_visible()
     assert Axe().run(opened).response["violations"] == []
     opened.get_by_role("button", name="Tiếng Việt").click()
-    expect(opened.get_by_role("heading", name="Kiểm chứng bằng chứng")).to_be_visible()
+    expect(opened.get_by_role("heading", name="Xác minh hồ sơ")).to_be_visible()
     give(opened, "bundle", sample.data[:-1])
     expect(opened.locator("[role=status]:not(.notices)")).to_contain_text("Không kiểm chứng được")
     assert Axe().run(opened).response["violations"] == []

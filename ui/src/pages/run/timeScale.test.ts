@@ -46,3 +46,9 @@ test("ticks never crowd", () => {
   expect(places.length).toBeGreaterThan(3);
   for (let at = 1; at < places.length; at += 1) expect((places[at] ?? 0) - (places[at - 1] ?? 0)).toBeGreaterThanOrEqual(68_000 / 12);
 });
+
+test("after a text with its day there is more room", () => {
+  const ticks = ticksOf(timeline, folds(timeline, false), "vi", [0, 45_000]);
+  expect(ticks[0]?.text.length).toBeGreaterThan(13);
+  expect(ticks.slice(0, 3).map((tick) => tick.at)).toEqual([0, 10_000, 15_000]);
+});

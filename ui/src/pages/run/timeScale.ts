@@ -78,23 +78,25 @@ export function spanOf(scale: readonly Fold[], from: number, to: number): Span {
 
 const tickSizes = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 604_800, 2_592_000].map((s) => s * 1000);
 const ticksWanted = 9;
+const lettersInTick = 10;
 
-/** Round moments of a window, each at least a twelfth of the drawn width after the one before. */
+/** Round moments of a window, each at least a twelfth of the drawn width after the one before, and further after a long text. */
 export function ticksOf(timeline: Timeline, scale: readonly Fold[], locale: string, [first, end]: Span): { at: number; text: string }[] {
   const whole = Math.max(1, toDrawn(scale, end) - toDrawn(scale, first));
   const size = tickSizes.find((one) => whole / one <= ticksWanted) ?? whole / ticksWanted;
   const begin = new Date(timeline.from).getTime();
   const found: { at: number; text: string }[] = [];
-  let last = Number.NEGATIVE_INFINITY;
+  let free = Number.NEGATIVE_INFINITY;
   let day = "";
   for (let at = Math.ceil((begin + first) / size) * size - begin, count = 0; at <= end && count < 5_000; at += size, count += 1) {
     const drawn = toDrawn(scale, at);
-    if (drawn - last < whole / (ticksWanted + 3)) continue;
-    last = drawn;
+    if (drawn < free) continue;
     const date = new Date(begin + at);
     const today = new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric" }).format(date);
     const time = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...(size < 60_000 ? { second: "2-digit" } : {}) }).format(date);
-    found.push({ at, text: today === day ? time : `${today} ${time}` });
+    const text = today === day ? time : `${today} ${time}`;
+    found.push({ at, text });
+    free = drawn + (whole / (ticksWanted + 3)) * Math.max(1, text.length / lettersInTick);
     day = today;
   }
   return found;
