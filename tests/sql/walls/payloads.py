@@ -79,7 +79,7 @@ OPEN: dict[str, dict[str, str]] = {
     "v_run_listed": {"labels": "what people call a run by"},
     "workflow_run": {"rollup_basis_jsonb": "the colours of steps", "labels": "what people call a run by"},
     "workflow_step_def": {"config": _PLAN, "inputs": _PLAN},
-    "workflow_version": {"graph": _PLAN, "input_schema": _PLAN},
+    "workflow_version": {"input_schema": _PLAN},
     "vw_governance_counts": {"hours": "counts of a day"},
     "v_replay_plan": {"letter_filter": _FILTER, "progress": "counts of a plan", "reach": _REACH},
     "v_replay_request": {"outcome_jsonb": "how the replay ended"},

@@ -3,18 +3,18 @@
 select x.what, x.names
 from (
     select format('version %%s of workflow %%s', v.version_no, w.workflow_name) as what, array_remove(array[
-        case when v.graph ->> 'format' is distinct from '1'
-            and v.graph_hash is distinct from encode(sha256(convert_to(v.graph::text, 'UTF8')), 'hex') then 'graph' end,
+        case when g.graph ->> 'format' is distinct from '1'
+            and v.graph_hash is distinct from encode(sha256(convert_to(g.graph::text, 'UTF8')), 'hex') then 'graph' end,
         case when %(is_whole)s and not exists (select from stepwell.event_log as e
             where e.tenant_id = v.tenant_id and e.run_id = 0 and e.event_type = 'workflow.published'
                 and e.payload ->> 'workflow' = w.workflow_name and e.payload ->> 'version' = v.version_no::text
                 and e.payload ->> 'hash' = v.graph_hash and e.actor = v.published_by) then 'graph_hash, version_no or published_by' end,
-        case when v.graph ->> 'format' is distinct from '1' and exists (
+        case when g.graph ->> 'format' is distinct from '1' and exists (
             select from (
                 select (s.step ->> 'no')::int as step_no, s.step ->> 'id' as step_id, s.step ->> 'kind' as step_kind,
                     coalesce((s.step ->> 'scope')::int, 0) as scope_no, coalesce((s.step ->> 'mandatory')::boolean, true) as mandatory,
                     case when s.step ->> 'kind' = 'operation' then s.step ->> 'operation' end as operation_name
-                from jsonb_array_elements(v.graph -> 'steps') as s (step)
+                from jsonb_array_elements(g.graph -> 'steps') as s (step)
             ) as s
             full join (
                 select d.step_no, d.step_id, d.step_kind, d.scope_no, d.mandatory, o.operation_name
@@ -27,6 +27,7 @@ from (
                 or s.operation_name is distinct from d.operation_name) then 'steps' end
     ], null) as names
     from stepwell.workflow_version as v
+    cross join lateral (select stepwell.version_graph(v.tenant_id, v.version_id) as graph offset 0) as g
     left join stepwell.workflow_registry as w on v.tenant_id = w.tenant_id and v.workflow_id = w.workflow_id
     where v.tenant_id = %(tenant_id)s
     union all

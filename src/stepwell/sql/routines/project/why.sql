@@ -34,6 +34,10 @@ begin
         end if;
     end if;
     select w.* into v_found from stepwell._why(v_unit) as w;
+    if v_found.code = 'unexplained' and not stepwell.sees_all_steps() then
+        -- What is seen does not explain it: a step does that is not shown.
+        select 'hidden' as code, 'nobody' as who, jsonb_build_object('name', stepwell._unit_name(v_unit)) as facts into v_found;
+    end if;
     select p.reason, p.retry_at into v_problem from stepwell.governance_problem as p
     where p.tenant_id = p_tenant_id and p.category_code = 'set_aside' and p.unit_id = v_unit.unit_id and p.closed_at is null
     order by p.problem_id desc limit 1;

@@ -68,18 +68,42 @@ as $$
     where t.tenant_id = p_tenant_id and t.token_id = s.token_id
 $$;
 
--- What a principal may read: 0 nothing, 1 rows, 3 rows and payloads.
+-- What a principal may read: 0 nothing, 1 rows, 3 rows and payloads; 5 and 7 the same without what rows of permission hide
+-- (shown.sql).
 create or replace function stepwell._reads_of(p_tenant_id int, p_principal_id bigint, p_verbs text[]) returns int
 language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
     return (
-        select coalesce(max(1) filter (where a.verb = 'read'), 0) * case when bool_or(a.verb = 'payload.read') then 3 else 1 end
+        select case when bool_or(a.verb = 'read') then case when bool_or(a.verb = 'payload.read') then 3 else 1 end
+            + case when not bool_or(a.verb = 'step.read_all') and stepwell._rows_hide(p_tenant_id, p_principal_id) then 4 else 0 end
+            else 0 end
         from stepwell.permission as a
-        where a.tenant_id in (0, p_tenant_id) and a.verb in ('read', 'payload.read') and (p_verbs is null or a.verb = any (p_verbs))
+        where a.tenant_id in (0, p_tenant_id) and a.verb in ('read', 'payload.read', 'step.read_all')
+            and (p_verbs is null or a.verb = any (p_verbs))
             and a.role_name = any (text 'everybody' || array(select r.role_name from stepwell.principal_role as r
                 where r.tenant_id = p_tenant_id and r.principal_id = p_principal_id)));
+end
+$$;
+
+-- Whether rows of permission keep anything from somebody with these roles. Most tenants have none.
+create or replace function stepwell._rows_hide(p_tenant_id int, p_principal_id bigint) returns boolean
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_roles text[];
+begin
+    if not exists (select from stepwell.workflow_step_permission as s where s.tenant_id = p_tenant_id)
+        and not exists (select from stepwell.information_unit_permission as c where c.tenant_id = p_tenant_id) then
+        return false;
+    end if;
+    v_roles := stepwell._roles_held(p_tenant_id, p_principal_id);
+    return exists (select from stepwell.workflow_step_permission as s where s.tenant_id = p_tenant_id
+            group by s.workflow_id, s.step_id having not bool_or(s.role_name = any (v_roles)))
+        or exists (select from stepwell.information_unit_permission as c where c.tenant_id = p_tenant_id
+            group by c.iu_id having not bool_or(c.role_name = any (v_roles)));
 end
 $$;
 
@@ -126,7 +150,7 @@ begin
     end if;
     -- As _bound, without one more call: a statement reads this for each of its tables.
     return case when right(v_setting, 64) = stepwell._stamp_of(left(v_setting, -64))
-        and split_part(v_setting, ':', 4) in ('1', '3') then split_part(v_setting, ':', 1)::int end;
+        and split_part(v_setting, ':', 4) in ('1', '3', '5', '7') then split_part(v_setting, ':', 1)::int end;
 end
 $$;
 
@@ -146,7 +170,7 @@ begin
         return 0;
     end if;
     v_bound := stepwell._bound();
-    return case when split_part(v_bound, ':', 4) = '3' then split_part(v_bound, ':', 1)::int end;
+    return case when split_part(v_bound, ':', 4) in ('3', '7') then split_part(v_bound, ':', 1)::int end;
 end
 $$;
 
