@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import bundles, core, engine, graphs, history, http, pages, rebuild, report
+from bench import bundles, core, emits, engine, graphs, history, http, pages, rebuild, report
 from bench.environment import ROOT, peers_python
 from bench.floor import commits_per_second
 from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestant
@@ -21,7 +21,9 @@ from bench.workloads import WORKLOADS
 
 FLOOR_SECONDS = 5
 PAGE = ROOT / "docs" / "benchmarks.md"
-OTHER_PARTS = ("floor", "core", "engine", "history", "graphs", "rebuild", "bundles", "pages", "http")
+OTHER_PARTS = (
+    "floor", "core", "engine", "history", "emits", "graphs", "rebuild", "bundles", "pages", "http",
+)  # fmt: skip
 
 
 def main() -> int:
@@ -36,7 +38,18 @@ def main() -> int:
     print(f"written: {path} and {path.with_suffix('.md').name}", file=sys.stderr)
     if arguments.publish:
         PAGE.write_text(report.published(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
-    return 1 if any(record.get("failed") for record in result["records"]) else 0
+    lacking = missed(result)
+    for one in lacking:
+        print(f"bench: missed: {one}", file=sys.stderr)
+    return 1 if lacking or any(record.get("failed") for record in result["records"]) else 0
+
+
+def missed(result: dict[str, Any]) -> list[str]:
+    """The wanted figures that were not reached; a quick run proves nothing about them."""
+    if result["quick"]:
+        return []
+    parts = {"bundles": bundles.missed, "http": http.missed}
+    return [f"{name}: {one}" for name, of in parts.items() if result[name] for one in of(result[name])]
 
 
 def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -53,6 +66,7 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
         "core": {},
         "engine": [],
         "history": {},
+        "emits": {},
         "graphs": {},
         "rebuild": {},
         "bundles": {},
@@ -72,6 +86,9 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
     if "history" in parts:
         with server.fresh_database("history", is_migrated=True) as url:
             result["history"] = history.measure(url, quick=arguments.quick)
+    if "emits" in parts:
+        with server.fresh_database("emits", is_migrated=True) as url:
+            result["emits"] = emits.measure(url, quick=arguments.quick)
     if "graphs" in parts and STEPWELL in arguments.contestants:
         result["graphs"] = graphs.measure(server, quick=arguments.quick)
     if "rebuild" in parts and STEPWELL in arguments.contestants:
@@ -126,6 +143,8 @@ def _as_text(result: dict[str, Any]) -> str:
         parts.append(engine.markdown(result["engine"]))
     if result["history"]:
         parts.append(history.markdown(result["history"]))
+    if result["emits"]:
+        parts.append(emits.markdown(result["emits"]))
     if result["graphs"]:
         parts.append(graphs.markdown(result["graphs"]))
     if result["rebuild"]:

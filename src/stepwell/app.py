@@ -25,6 +25,7 @@ from stepwell.define.names import require_id
 from stepwell.define.problem import code_place
 from stepwell.errors import InvalidInput, LimitExceeded, UsageError
 from stepwell.govern.calls import GovernCalls
+from stepwell.graphs import GraphCalls
 from stepwell.handlers import Handler, make_handler
 from stepwell.jobs import JobCalls
 from stepwell.people import PeopleCalls
@@ -48,7 +49,15 @@ REVERSE = "stepwell.reverse"
 
 
 class AppCalls(
-    RunCalls, JobCalls, PeopleCalls, ContentCalls, GovernCalls, ScheduleCalls, TenantCalls, WorkflowCalls
+    RunCalls,
+    JobCalls,
+    GraphCalls,
+    PeopleCalls,
+    ContentCalls,
+    GovernCalls,
+    ScheduleCalls,
+    TenantCalls,
+    WorkflowCalls,
 ):
     """All calls of an app."""
 

@@ -43,6 +43,7 @@ class ContentCalls(Calls):
         )
 
     async def content_versions(self, code: str) -> list[ContentVersion]:
+        """All versions of a content unit."""
         client = await self._connected()
         found = await client.perform(calls.versions(client.tenant_id, code))
         if not found:

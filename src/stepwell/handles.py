@@ -80,6 +80,7 @@ class RunHandle(Generic[R]):
     result_type: type[R] | None = None
 
     async def state(self) -> str:
+        """The state of the run now."""
         return (await self.client.run_outcome(self.id))[0]
 
     async def outcome(self) -> RunOutcome[R]:
@@ -143,6 +144,7 @@ class RunHandle(Generic[R]):
         return await self.client.perform(runs.pause_run(self.client.tenant_id, self.id, self.client.actor))
 
     async def resume(self) -> str:
+        """Resume the run that was paused; returns its state."""
         return await self.client.perform(runs.resume_run(self.client.tenant_id, self.id, self.client.actor))
 
     async def retry(self, reason: str | None = None) -> Any:
@@ -170,6 +172,7 @@ class JobHandle(Generic[R]):
     result_type: type[R] | None = None
 
     async def state(self) -> str:
+        """The state of the job now."""
         return (await self.client.job_outcome(self.id))[0]
 
     async def result(self, limit_seconds: float | None = 60.0) -> R:
@@ -182,6 +185,7 @@ class JobHandle(Generic[R]):
         return as_type(self.result_type, result, f"job {self.id}")
 
     async def cancel(self, reason: str | None = None) -> str:
+        """Cancel the job; returns its state."""
         client = self.client
         return await client.perform(jobs.cancel_job(client.tenant_id, self.id, client.actor, reason))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -109,8 +110,10 @@ def _without_secrets(record: logging.LogRecord) -> logging.LogRecord:
     else:
         try:
             said = record.getMessage()
-        except (TypeError, ValueError):
-            return record
+        except Exception:
+            # The standard library would show the arguments of such a call as they are, with a traceback.
+            said = f"{record.msg} (its arguments do not fit)"
+            record.msg, record.args = said, ()
         if (cleaned := redaction.text(said)) != said:
             record.msg, record.args = cleaned, ()
     if record.exc_info and record.exc_info[0] is not None:
@@ -198,6 +201,26 @@ def configure(level: str, style: str = "auto", *, is_service: bool = False) -> N
     _installed = handler
     _chosen = (level, style)
     quiet_http_clients()
+    if is_service:
+        _take_over_stderr()
+
+
+def _take_over_stderr() -> None:
+    """Warnings, and errors that nobody catches, are log lines: Python writes them to stderr as they are."""
+    logging.captureWarnings(True)
+    threading.excepthook = _thread_failed
+    sys.unraisablehook = _unraisable
+
+
+def _thread_failed(args: threading.ExceptHookArgs) -> None:
+    if args.exc_type is not SystemExit:
+        name = "" if args.thread is None else args.thread.name
+        get_logger("stepwell.threads").error("a thread failed", thread=name, exc_info=args.exc_value)
+
+
+def _unraisable(args: sys.UnraisableHookArgs) -> None:
+    what = args.err_msg or "Exception ignored in"
+    get_logger("stepwell").error(f"{what}: {args.object!r}", exc_info=args.exc_value)
 
 
 @contextmanager

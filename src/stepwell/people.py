@@ -83,6 +83,7 @@ class PeopleCalls(Calls):
         return found
 
     async def tasks(self, step: StepName) -> list[HumanStep]:
+        """The tasks of a step."""
         unit_id = await self.step_id_of(step)
         return await self._perform(lambda tenant: calls.tasks(tenant, unit_id))
 
@@ -96,19 +97,23 @@ class PeopleCalls(Calls):
     async def step_assign(
         self, step: StepName, person: str, by: str, *, reason: str | None = None, key: str | None = None
     ) -> Answer:
+        """Put a person in charge of a step."""
         return await self._call("assign", step, person, by, reason=reason, key=key)
 
     async def step_claim(self, step: StepName, person: str, *, key: str | None = None) -> Answer:
+        """Take a step: the person is in charge of it."""
         return await self._call("claim", step, person, key=key)
 
     async def step_release(
         self, step: StepName, person: str, *, reason: str | None = None, key: str | None = None
     ) -> Answer:
+        """Give a step back to its role."""
         return await self._call("release", step, person, reason=reason, key=key)
 
     async def step_delegate(
         self, step: StepName, person: str, to: str, *, reason: str | None = None, key: str | None = None
     ) -> Answer:
+        """Hand a step to another person."""
         return await self._call("delegate", step, person, to, reason=reason, key=key)
 
     async def step_wait(
@@ -129,6 +134,7 @@ class PeopleCalls(Calls):
     async def step_resume(
         self, step: StepName, person: str, resolution_ref: str, *, key: str | None = None
     ) -> Answer:
+        """Go on with a step that waits."""
         return await self._call("resume", step, person, resolution_ref, key=key)
 
     async def step_comment(self, step: StepName, person: str, body: str, *, key: str | None = None) -> Answer:
@@ -148,11 +154,13 @@ class PeopleCalls(Calls):
     async def step_block(
         self, step: StepName, person: str, reason: str, *, detail: str | None = None, key: str | None = None
     ) -> Answer:
+        """Say that something is missing without which the step cannot go on."""
         return await self._call("block", step, person, reason, detail=detail, key=key)
 
     async def step_unblock(
         self, step: StepName, person: str, resolution_ref: str, *, key: str | None = None
     ) -> Answer:
+        """Say that what was missing is there."""
         return await self._call("unblock", step, person, resolution_ref, key=key)
 
     async def step_block_escalate(
@@ -164,6 +172,7 @@ class PeopleCalls(Calls):
         approval_id: int | None = None,
         key: str | None = None,
     ) -> Answer:
+        """Ask the next level for help with a step that is blocked."""
         return await self._call(
             "block_escalate", step, person, reason=reason, approval_id=approval_id, key=key
         )
@@ -193,11 +202,13 @@ class PeopleCalls(Calls):
         reason: str | None = None,
         key: str | None = None,
     ) -> Answer:
+        """Declare that a step cannot be completed, with the evidence."""
         return await self._call("cannot_complete", step, person, evidence_ref, reason=reason, key=key)
 
     async def escalate(
         self, step: StepName, person: str, *, reason: str | None = None, key: str | None = None
     ) -> Answer:
+        """Tell the next level that a step stays open too long."""
         return await self._call("escalate", step, person, reason=reason, key=key)
 
     async def step_deadline_change(
@@ -209,6 +220,7 @@ class PeopleCalls(Calls):
         reason: str | None = None,
         key: str | None = None,
     ) -> Answer:
+        """Change when a step is due."""
         return await self._call("deadline_change", step, person, deadline_at, reason=reason, key=key)
 
     async def correction_preview(self, step: StepName) -> list[Dependent]:
@@ -268,14 +280,17 @@ class PeopleCalls(Calls):
         )
 
     async def approval_withdraw(self, approval_id: int, person: str, *, reason: str | None = None) -> str:
+        """Withdraw a request for an approval; returns its state."""
         return await self._perform(
             lambda tenant: calls.withdraw_approval(tenant, approval_id, person, reason)
         )
 
     async def approvals(self, state: str | None = None, *, limit: int = 100) -> list[Approval]:
+        """The newest approvals, of one state or of all."""
         return await self._perform(lambda tenant: calls.approvals(tenant, state, limit))
 
     async def approval(self, approval_id: int) -> Approval:
+        """One approval, with its votes."""
         found = await self._perform(lambda tenant: calls.approval(tenant, approval_id))
         if found is None:
             raise NotFound(f"approval {short(approval_id)} does not exist", field="approval")

@@ -59,6 +59,7 @@ class ScheduleCalls(Calls):
         return await self._perform(calls.list_schedules)
 
     async def schedule(self, name: str) -> Schedule:
+        """One schedule."""
         found = await self._perform(lambda tenant: calls.list_schedules(tenant, name))
         if not found:
             raise await self._missing(f"schedule {name} does not exist", "schedule", name, field="name")

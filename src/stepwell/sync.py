@@ -20,6 +20,7 @@ from stepwell.content import ContentCalls
 from stepwell.define import Workflow
 from stepwell.errors import UsageError
 from stepwell.govern.calls import GovernCalls
+from stepwell.graphs import GraphCalls
 from stepwell.jobs import JobOptions
 from stepwell.people import PeopleCalls
 from stepwell.portal import Portal, run_on
@@ -277,6 +278,18 @@ class SyncCalls:
     schedule_pause = _Blocking(ScheduleCalls.schedule_pause)
     schedule_resume = _Blocking(ScheduleCalls.schedule_resume)
     schedule_delete = _Blocking(ScheduleCalls.schedule_delete)
+    job_template_register = _Blocking(GraphCalls.job_template_register)
+    job_templates = _Blocking(GraphCalls.job_templates)
+    job_template = _Blocking(GraphCalls.job_template)
+    graph_emit = _Blocking(GraphCalls.graph_emit)
+    job_workflows = _Blocking(GraphCalls.job_workflows)
+    job_workflow = _Blocking(GraphCalls.job_workflow)
+    graph_jobs = _Blocking(GraphCalls.graph_jobs)
+    graph_retry = _Blocking(GraphCalls.graph_retry)
+    graph_refresh = _Blocking(GraphCalls.graph_refresh)
+    event_route_set = _Blocking(GraphCalls.event_route_set)
+    event_routes = _Blocking(GraphCalls.event_routes)
+    event_route_delete = _Blocking(GraphCalls.event_route_delete)
     tenants = _Blocking(TenantCalls.tenants)
     tenant = _Blocking(TenantCalls.tenant)
     tenant_set = _Blocking(TenantCalls.tenant_set)

@@ -43,6 +43,7 @@ class TenantCalls(Calls):
         return await self._perform_as_owner(calls.tenants())
 
     async def tenant(self, name: str) -> Tenant:
+        """One tenant."""
         found = await self._perform_as_owner(calls.tenants(name))
         if not found:
             raise await self._missing(f"tenant {name} does not exist", "tenant", name)

@@ -14,7 +14,7 @@ from tests.support.roles import api
 
 pytestmark = pytest.mark.timeout(600)
 
-DEVELOPER = f"{user_name()}: admin, operator, publisher, reviewer"
+DEVELOPER = f"{user_name()}: MOT_template_generator, admin, operator, publisher, reviewer"
 
 
 @pytest.fixture

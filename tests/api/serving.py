@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import uvicorn
@@ -14,8 +15,20 @@ from starlette.types import ASGIApp
 from stepwell.api.protocol import BoundedProtocol
 
 
+def quiet(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app, log_level="error", access_log=False, timeout_graceful_shutdown=2, http=BoundedProtocol
+    )
+
+
 @contextmanager
-def serving(app: ASGIApp, send_buffer_bytes: int | None = None, *, port: int = 0) -> Iterator[httpx.Client]:
+def serving(
+    app: ASGIApp,
+    send_buffer_bytes: int | None = None,
+    *,
+    port: int = 0,
+    config_of: Callable[[Any], uvicorn.Config] = quiet,
+) -> Iterator[httpx.Client]:
     """The socket listens before the server runs: the first request waits in the kernel, without polling.
 
     With `send_buffer_bytes` the kernel keeps only so much that a client has not read. `port` is that of a
@@ -24,11 +37,7 @@ def serving(app: ASGIApp, send_buffer_bytes: int | None = None, *, port: int = 0
     listener = socket.create_server(("127.0.0.1", port))
     if send_buffer_bytes is not None:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app, log_level="error", access_log=False, timeout_graceful_shutdown=2, http=BoundedProtocol
-        )
-    )
+    server = uvicorn.Server(config_of(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="api-under-test")
     thread.start()
     try:

@@ -13,6 +13,8 @@ import pytest
 
 from stepwell.api.app import create_app
 from stepwell.config import Settings
+from stepwell.store.calls import positions
+from stepwell.store.connection import pool
 from tests.api.serving import serving
 from tests.sql.drive import Engine, human, operation
 from tests.support.roles import as_process, bound_token
@@ -71,6 +73,43 @@ def test_a_write_tells_its_position_and_a_read_waits_for_it(
         writer.commit()
         reader.join()
     assert answers[0].status_code == 200
+
+
+def test_a_finished_write_is_read_while_an_older_transaction_is_open(
+    http: httpx.Client, dsn: str, approval: int
+):
+    http.headers["Authorization"] = f"Bearer {bound_token(dsn, 'ben', 'person', 'office')}"
+    with psycopg.connect(dsn) as idle:
+        (older,) = idle.execute("select pg_current_xact_id()::text").fetchone()  # type: ignore[misc]
+        idle.execute("insert into stepwell.event_reader (tenant_id, reader_name) values (1, 'idle')")
+        position = decide(http, approval).headers["Stepwell-Position"]
+        assert int(position) > int(older)
+        answer = http.get(f"/api/v1/approvals/{approval}", params={"min_position": position})
+        assert (answer.status_code, answer.json()["state_code"]) == (200, "rejected"), answer.text
+        assert idle.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
+
+
+def test_a_position_that_is_not_reached_in_time_is_a_problem(
+    api: httpx.Client, dsn: str, approval: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(positions, "REACH_LIMIT_SECONDS", 0.001)
+    with psycopg.connect(dsn) as writer:
+        (open_position,) = writer.execute("select pg_current_xact_id()::text").fetchone()  # type: ignore[misc]
+        path = f"/api/v1/approvals/{approval}"
+        late = api.get(path, params={"min_position": open_position})
+        assert (late.status_code, late.json()["type"]) == (409, f"{PROBLEM}position-not-reached"), late.text
+        assert late.json()["field"] == "query.min_position"
+        writer.rollback()
+        # The number of a transaction that was rolled back is past, too: nobody waits for it.
+        assert api.get(path, params={"min_position": open_position}).status_code == 200
+
+
+def test_a_near_name_is_proposed(api: httpx.Client):
+    answer = api.post("/api/v1/runs", json={"workflow": "w", "inputs": {}})
+    assert answer.json()["field"] == "body.inputs"
+    assert 'did you mean "input"?' in answer.json()["detail"]
+    answer = api.get("/api/v1/runs", params={"stat": "failed"})
+    assert 'did you mean "state"?' in answer.json()["detail"]
 
 
 def test_a_trace_goes_in_and_out(http: httpx.Client):
@@ -175,8 +214,17 @@ def small(dsn: str, tmp_path: Path):
         yield client
 
 
-def test_200_clients_share_10_connections(small: httpx.Client, dsn: str, db: psycopg.Connection):
-    assert at_once(small.base_url, bound_token(dsn), 200) == [200] * 200
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> httpx.Client:
+    """The small server, whose requests wait for a connection as long as a slow machine needs."""
+    monkeypatch.setattr(pool, "SERVED_CHECKOUT_SECONDS", 100.0)
+    made: httpx.Client = request.getfixturevalue("small")
+    return made
+
+
+def test_200_clients_share_10_connections(patient: httpx.Client, dsn: str, db: psycopg.Connection):
+    db.execute("update dot_config set config_value = '60000' where config_key like 'limits.request_%'")
+    assert at_once(patient.base_url, bound_token(dsn), 200) == [200] * 200
     (used,) = db.execute(
         "select count(*) from pg_stat_activity where application_name = 'stepwell api'"
         " and datname = current_database()"

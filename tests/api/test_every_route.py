@@ -15,9 +15,72 @@ import pytest
 
 from tests.api.routes import OPEN, Operation, made, operations, routes
 from tests.sql.drive import Engine, human, operation
+from tests.sql.job_graphs.graphing import emit, job, register
 from tests.support.clock import Clock
 
 MARK = "only-tenant-one"
+
+# Together they have every verb.
+ALL = ["admin", "MOT_template_generator"]
+KEY_REUSED = "urn:stepwell:problem:key-reused"
+YAML = "workflow: mail.send\nsteps:\n  - id: write\n    operation: write\n"
+POLICY = """
+rules:
+  - {name: small, priority: 10, match: {connector: bank}, effect: allow, reason: refunds are small}
+cases:
+  - name: a refund
+    action: {connector: bank, operation: refund, target: "bank://x", fields: {amount: 5}}
+    expect: {effect: allow}
+"""
+# Bodies of writes whose example names what the seeds do not have.
+FITTING: dict[str, dict[str, Any]] = {
+    "POST /api/v1/runs": {"workflow": "w"},
+    "POST /api/v1/runs/batch": {"workflow": "w", "inputs": [{}, {}]},
+    "POST /api/v1/workflows": {"yaml": YAML},
+    "PUT /api/v1/schedules/{name}": {"workflow": "w", "cron": "0 3 * * *"},
+    "POST /api/v1/policies": {"text": POLICY, "reason": "refunds"},
+    "POST /api/v1/policies/check": {"text": POLICY},
+    "POST /api/v1/policies/test": {"text": POLICY},
+    "POST /api/v1/graphs": {"template_id": "parcels"},
+}
+# Writes that the seeds below do not let succeed: a test of their resource sees them succeed.
+NOT_HERE = {
+    "DELETE /api/v1/event-routes/{name}",
+    "DELETE /api/v1/schedules/{name}",
+    "DELETE /api/v1/triggers/{name}",
+    "DELETE /api/v1/views/{view_id}",
+    "POST /api/v1/approvals/{approval_id}/decisions",
+    "POST /api/v1/approvals/{approval_id}/withdraw",
+    "POST /api/v1/graphs/{workflow_id}/retry",
+    "POST /api/v1/jobs/{job_id}/retry",
+    "POST /api/v1/problems/{problem_id}/close",
+    "POST /api/v1/receipts/{receipt_id}/reverse",
+    "POST /api/v1/receipts/{receipt_id}/settle",
+    "POST /api/v1/replays",
+    "POST /api/v1/replays/{plan_id}/stop",
+    "POST /api/v1/runs/{run_id}/evidence",
+    "POST /api/v1/runs/{run_id}/retry",
+    "POST /api/v1/schedules/{name}/pause",
+    "POST /api/v1/schedules/{name}/resume",
+    "POST /api/v1/steps/{step_run_id}/assign",
+    "POST /api/v1/steps/{step_run_id}/block",
+    "POST /api/v1/steps/{step_run_id}/cannot-complete",
+    "POST /api/v1/steps/{step_run_id}/claim",
+    "POST /api/v1/steps/{step_run_id}/comments",
+    "POST /api/v1/steps/{step_run_id}/complete",
+    "POST /api/v1/steps/{step_run_id}/deadline",
+    "POST /api/v1/steps/{step_run_id}/delegate",
+    "POST /api/v1/steps/{step_run_id}/escalate",
+    "POST /api/v1/steps/{step_run_id}/escalate-block",
+    "POST /api/v1/steps/{step_run_id}/release",
+    "POST /api/v1/steps/{step_run_id}/reopen",
+    "POST /api/v1/steps/{step_run_id}/resume",
+    "POST /api/v1/steps/{step_run_id}/unblock",
+    "POST /api/v1/steps/{step_run_id}/wait",
+    "PUT /api/v1/session/password",
+    "PUT /api/v1/triggers/{name}",
+    "PUT /api/v1/views/{view_id}",
+}
 
 # Parameters of paths that name what all tenants have: each tenant is answered with its own rows.
 OF_NO_TENANT = {"category"}
@@ -44,7 +107,11 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
         "select token_id from fn_token_create(%s, %s, %s, 3600)", (tenant_id, f"{MARK}-ada", MARK)
     )
     engine.one("select fn_workspace_set(%s, 'nights')", (tenant_id,))
+    register(engine, "parcels", job("a"), description=MARK)
+    workflow_id = emit(engine, "parcels", p_correlation_id=MARK)["workflow_id"]
     return {
+        "template_id": "parcels",
+        "workflow_id": str(workflow_id),
         "run_id": str(run_id),
         "unit_id": str(unit_id),
         "step_run_id": str(engine.unit(run_id, "sign")),
@@ -69,15 +136,23 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
 
 def narrowed(db: psycopg.Connection, *verbs: str, tenant_id: int = 1, name: str = "narrow") -> dict[str, str]:
     """The headers of an administrator with a token for these verbs only; without verbs, for all."""
-    db.execute("select fn_principal_set(%s, 'service', %s, array['admin'])", (tenant_id, name))
+    db.execute("select fn_principal_set(%s, 'service', %s, %s)", (tenant_id, name, ALL))
     made = "select token from fn_token_create(%s, %s, 'test', 3600, %s)"
     row = db.execute(made, (tenant_id, name, list(verbs) or None)).fetchone()
     assert row is not None
     return {"Authorization": f"Bearer {row[0]}"}
 
 
+def fitting(one: Operation, seeds: dict[str, str]) -> dict[str, Any]:
+    """A request that the seeds let succeed, where that is possible."""
+    request = one.request(seeds, made().openapi())
+    if one.name == "POST /api/v1/approvals":
+        return request | {"json": {"action": "stop", "unit_id": int(seeds["step_run_id"])}}
+    return request | ({"json": FITTING[one.name]} if one.name in FITTING else {})
+
+
 def asked(http: httpx.Client, one: Operation, seeds: dict[str, str], **headers: str) -> httpx.Response:
-    return http.request(**one.request(seeds, made().openapi()), headers=headers)
+    return http.request(**fitting(one, seeds), headers=headers)
 
 
 def shows(answer: httpx.Response, seeds: dict[str, str]) -> bool:
@@ -164,8 +239,8 @@ def _of_tenant(db: psycopg.Connection, tenant_id: int = 1) -> object:
 def test_a_repeat_with_the_same_key_is_answered_the_same(http: httpx.Client, db: psycopg.Connection):
     """Each operation that writes has a tenant of its own, so that none finds what another one did."""
     writing = [one for one in operations() if not one.is_read]
-    repeated = [one.name for one in writing if _is_repeated(http, db, one)]
-    assert len(repeated) >= len(writing) // 3, f"most seeds do not fit any more: {repeated}"
+    refused = {one.name for one in writing if not _is_repeated(http, db, one)}
+    assert refused == NOT_HERE
 
 
 def _is_repeated(http: httpx.Client, db: psycopg.Connection, one: Operation) -> bool:
@@ -185,15 +260,19 @@ def _is_repeated(http: httpx.Client, db: psycopg.Connection, one: Operation) -> 
     assert again.headers["Idempotency-Replayed"] == "true", one.name
     assert again.headers["Stepwell-Position"] == first.headers["Stepwell-Position"]
     shown_once = one.document.get("x-stepwell-shown-once", [])
-    kept = first.content and {n: v for n, v in first.json().items() if n not in shown_once}
-    repeated = again.content and {n: v for n, v in again.json().items() if n not in shown_once}
-    assert repeated == kept, one.name
-    assert all(again.json()[name] is None for name in shown_once)
+    kept = first.json() if first.content else None
+    if shown_once:
+        kept |= dict.fromkeys(shown_once)
+    assert (again.json() if again.content else None) == kept, one.name
     assert _of_tenant(db, tenant_id) == after_first, f"the repeat of {one.name} wrote something"
-    other = one.request(seeds, made().openapi())
-    other["params"] = {**other["params"], "another": "request"}
-    reused = http.request(**other, headers=headers)
-    assert (reused.status_code, reused.json()["type"]) == (422, "urn:stepwell:problem:key-reused"), one.name
+    request = fitting(one, seeds)
+    for other in (
+        {"params": {**request["params"], "another": "request"}},
+        {"json": {**request.get("json", {}), "another": "body"}},
+    ):
+        reused = http.request(**{**request, **other}, headers=headers)
+        assert (reused.status_code, reused.json()["type"]) == (422, KEY_REUSED), (one.name, reused.text)
+    assert _of_tenant(db, tenant_id) == after_first, f"a reused key of {one.name} wrote something"
     return True
 
 
@@ -283,17 +362,12 @@ def test_a_query_that_no_route_has_is_refused_with_what_is_accepted(
         request["params"] = {**request["params"], "colour_of_it": "1"}
         answer = http.request(**request, headers=headers)
         found = answer.json()
-        assert (answer.status_code, found["field"]) == (422, "query.colour_of_it"), (one.name, answer.text)
+        assert (answer.status_code, found.get("field")) == (422, "query.colour_of_it"), (
+            one.name,
+            answer.text,
+        )
         assert all(known["name"] in found["detail"] for known in one.parameters("query")), one.name
     assert _of_tenant(db) == before
-
-
-def test_a_near_name_is_proposed(api: httpx.Client):
-    answer = api.post("/api/v1/runs", json={"workflow": "w", "inputs": {}})
-    assert answer.json()["field"] == "body.inputs"
-    assert 'did you mean "input"?' in answer.json()["detail"]
-    answer = api.get("/api/v1/runs", params={"stat": "failed"})
-    assert 'did you mean "state"?' in answer.json()["detail"]
 
 
 def test_an_empty_object_is_no_body(api: httpx.Client, db: psycopg.Connection, seeds: dict[str, str]):

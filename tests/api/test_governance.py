@@ -68,7 +68,7 @@ def test_each_category_counts_what_its_list_shows(api: httpx.Client, engine: Eng
     found = counted(api, engine)
     assert found == {
         "dead_letter": 1, "silent_worker": 1, "overdue_step": 1, "schema_violation": 1, "event_lag": 1,
-        "integrity_warning": 1, "set_aside": 1, "failed_cut": 0, "orphan_workflow": 0,
+        "integrity_warning": 1, "set_aside": 1, "failed_cut": 0, "orphan_workflow": 0, "event_route": 0,
     }  # fmt: skip
     for category, count in found.items():
         assert len(listed(api, category)) == count, category
@@ -179,6 +179,9 @@ def test_nothing_else_reads_events_without_a_filter():
     words = ("event", "stream", "audit", "log")
     assert {one.name for one in operations() if any(word in one.path for word in words)} == {
         "GET /api/v1/events",  # the test above
+        "GET /api/v1/event-routes",  # routes, which are not events
+        "PUT /api/v1/event-routes/{name}",
+        "DELETE /api/v1/event-routes/{name}",
         "GET /api/v1/runs/{run_id}/events",  # by run
         "GET /api/v1/stream",  # by topics, of which none is the log
     }

@@ -88,6 +88,48 @@ def test_jobs_are_enqueued_cancelled_and_retried(api: httpx.Client, engine: Engi
     assert wrong.status_code == 422
 
 
+def test_a_dead_step_is_retried_with_its_run_and_a_dead_job_by_itself(api: httpx.Client, engine: Engine):
+    run_id = engine.start("line")
+    (job_id,) = engine.enqueue("a", p_max_attempts=1)
+    worker = engine.worker()
+    engine.kill(worker, *engine.claim(worker))
+    assert (got(api, f"/runs/{run_id}")["state_code"], got(api, f"/jobs/{job_id}")["status"]) == (
+        "failed", "dead_letter",
+    )  # fmt: skip
+    retried = api.post(f"/api/v1/runs/{run_id}/retry", json={"reason": "the line is back"})
+    assert retried.status_code == 200, retried.text
+    assert got(api, f"/runs/{run_id}")["state_code"] == "in_progress"
+    assert api.post(f"/api/v1/runs/{run_id}/retry", json={}).status_code == 409, "nothing is dead"
+    retried = api.post(f"/api/v1/jobs/{job_id}/retry", json={"reason": "the line is back"})
+    assert (retried.status_code, retried.json()["answer"]["state"]) == (200, "replayed"), retried.text
+    engine.drain(worker)
+    assert got(api, f"/runs/{run_id}")["state_code"] == "completed"
+    assert got(api, f"/jobs/{job_id}/result") == {"state_code": "completed", "output": {"ok": True}}
+    assert engine.faults() == {}
+
+
+def test_the_tenant_its_workspaces_and_roles_are_shown(api: httpx.Client, engine: Engine):
+    tenant = got(api, "/tenant")
+    assert (tenant["name"], tenant["weight"] >= 1, tenant["max_concurrency"]) == ("default", True, None)
+    assert got(api, "/workspaces")["items"] == []
+    assert api.put("/api/v1/workspaces/nights", json={"max_concurrency": 2}).status_code == 200
+    (workspace,) = got(api, "/workspaces")["items"]
+    assert (workspace["name"], workspace["max_concurrency"]) == ("nights", 2)
+    engine.db.execute("select fn_person_set(1, 'ada', array['operator'])")
+    roles = {one["name"]: one for one in got(api, "/roles")["items"]}
+    assert {"run.cancel", "payload.read"} <= set(roles["operator"]["verbs"])
+    assert (roles["operator"]["account_count"], roles["admin"]["account_count"]) == (1, 1)
+
+
+def test_a_version_shows_the_schema_of_its_input(api: httpx.Client, engine: Engine):
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    engine.publish("line", operation("a"), input=schema)
+    assert got(api, "/workflows/line")["input_schema"] == schema
+    assert [one["input_schema"] for one in got(api, "/workflows/line/versions")["items"]] == [schema, None]
+    assert got(api, "/workflows/line/versions/2")["input_schema"] == schema
+    assert got(api, "/workflows/line/versions/1")["input_schema"] is None
+
+
 def test_dead_letters_have_every_attempt(api: httpx.Client, engine: Engine):
     worker = engine.worker()
     for _ in range(3):
@@ -215,6 +257,9 @@ def test_a_few_letters_find_runs_workflows_and_people(api: httpx.Client, engine:
     assert found("WO-48213") == [("run", str(run_id))]
     assert len(found("WO-")) == 2
     assert {("workflow", "line"), ("person", "linda")} <= set(found("lin"))
+    assert api.put(f"/api/v1/runs/{run_id}/labels", json={"set": {"customer": "Acme: x"}}).is_success
+    assert found("customer:Acme: x") == found("customer: Acme: x") == [("run", str(run_id))]
+    assert found("customer:Acme") == found("order:Acme: x") == []
     assert found("100%") == []
     assert api.get("/api/v1/search", params={"text": ""}).status_code == 422
 

@@ -6,14 +6,18 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 import httpx
 import psycopg
 import pytest
 
-from stepwell.api import protocol
+from stepwell.api import protocol, server
+from stepwell.api.app import create_app
+from stepwell.config import Settings
+from tests.api.serving import serving
 from tests.sql.drive import Engine, operation
-from tests.support.roles import bound_token
+from tests.support.roles import as_process, bound_token
 
 HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 
@@ -70,6 +74,23 @@ def test_a_body_that_is_cut_is_no_error_of_the_server(
                 pass
     assert http.get("/healthz").status_code == 200
     assert [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"] == []
+
+
+def test_a_connection_that_asks_nothing_more_is_closed(
+    dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(protocol, "HEADERS_SECONDS", 3_600.0)
+    monkeypatch.setattr(server, "KEEP_ALIVE_SECONDS", 0.2)
+    address = as_process(dsn, "api")
+    app = create_app(Settings(database_url=address, data_dir=tmp_path), address)
+    assert server.config_of(app).timeout_keep_alive == server.KEEP_ALIVE_SECONDS
+    whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with serving(app, config_of=server.config_of) as client, half_sent(client, whole) as made:
+        heard = b""
+        while part := made.recv(1000):
+            heard += part
+        assert heard.startswith(b"HTTP/1.1 200 ")
+        assert heard.endswith(b'{"status":"ok"}'), "the server closed the connection before its answer"
 
 
 def test_headers_that_are_too_large_are_refused(http: httpx.Client):

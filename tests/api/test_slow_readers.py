@@ -16,6 +16,7 @@ from bench.following import Message, Messages
 from stepwell.api import protocol, stream_feed
 from stepwell.api.app import create_app
 from stepwell.api.stream_hub import Hub
+from stepwell.api.stream_messages import Topics
 from stepwell.config import Settings
 from tests.api.serving import serving
 from tests.sql.drive import Engine, operation
@@ -142,3 +143,14 @@ def test_a_client_that_reads_nothing_is_cut_and_continues_after_its_last_message
         after = first[-1].data["position"]
         second = Page(client, token, run_id, after).until_run_ends()
     assert numbers(first) + numbers(second) == whole(engine, run_id, position)
+
+
+def test_a_stream_that_ends_before_it_has_caught_up_continues_where_it_began():
+    """A server that stops at that moment must not say that what it has not read yet was sent."""
+    topics = Topics(("run:1",))
+    behind = stream_feed.Subscriber("token", topics, position="9:9:", sent="5:5:")
+    behind.close("restart")
+    assert behind.sent == "5:5:"
+    caught_up = stream_feed.Subscriber("token", topics, position="9:9:", sent="5:5:", is_behind=False)
+    caught_up.close("restart")
+    assert caught_up.sent == "9:9:"

@@ -86,6 +86,55 @@ def test_the_calls_of_a_step_move_it_and_bring_it_back(
     assert moved.json()["step"]["deadline_at"].startswith("2099-01-01")
 
 
+def test_a_step_is_escalated_and_declared_impossible(
+    engine: Engine, ada: Callable[..., httpx.Response], ben: Callable[..., httpx.Response]
+):
+    chain = [{"after": 3600, "tell": "ben"}]
+    engine.publish("chain", human("sign", role="office", escalation=chain))
+    step = engine.unit(engine.start("chain"), "sign")
+    ada(f"/steps/{step}/claim")
+    told = ada(f"/steps/{step}/escalate", {"reason": "nobody answers"})
+    assert told.status_code == 200, told.text
+    shown = told.json()["step"]
+    assert (told.json()["answer"]["level"], shown["escalation_level"], shown["escalated_to"]) == (1, 1, "ben")
+    assert ada(f"/steps/{step}/escalate", {}).status_code == 409, "the chain has one level"
+    ada(f"/steps/{step}/block", {"reason": "missing_approval", "detail": "no answer"})
+    # ben was told by the chain, and so oversees the step.
+    red = ben(f"/steps/{step}/escalate-block", {"reason": "it stops the line"})
+    assert red.status_code == 200, red.text
+    assert (red.json()["step"]["state_code"], red.json()["step"]["blocked_severity"]) == ("blocked", "red")
+    ada(f"/steps/{step}/unblock", {"resolution_ref": "granted"})
+    ended = ada(f"/steps/{step}/cannot-complete", {"evidence_ref": "mail 8", "reason": "the part is lost"})
+    assert ended.status_code == 200, ended.text
+    assert ended.json()["step"]["state_code"] == "cannot_complete"
+    assert engine.faults() == {}
+
+
+def test_a_completed_step_is_reopened_with_the_approval_of_another_person(
+    engine: Engine, ada: Callable[..., httpx.Response], ben: Callable[..., httpx.Response]
+):
+    engine.publish("two", human("sign", role="office", form=FORM), human("file", role="office"))
+    run_id = engine.start("two")
+    step = engine.unit(run_id, "sign")
+    ada(f"/steps/{step}/claim")
+    ada(f"/steps/{step}/complete", {"output": {"ok": True}})
+    (affected,) = ada(f"/steps/{step}/correction", method="GET").json()
+    assert (affected["relation"], affected["step_id"], affected["can_reopen"]) == ("after", "file", False)
+    asked = ada("/approvals", {"action": "reopen", "unit_id": step, "reason": "a wrong number"})
+    assert asked.status_code == 201, asked.text
+    approval = asked.json()
+    wanted = {"reason": "data_error", "approval_id": int(approval["approval_id"])}
+    early = ada(f"/steps/{step}/reopen", wanted)
+    assert early.status_code == 409, early.text
+    vote = {"decision": "approve", "shown_digest": approval["shown_digest"]}
+    assert ben(f"/approvals/{approval['approval_id']}/decisions", vote).status_code == 200
+    reopened = ada(f"/steps/{step}/reopen", {**wanted, "give_to": "ben"})
+    assert reopened.status_code == 200, reopened.text
+    assert (reopened.json()["step"]["state_code"], reopened.json()["step"]["pic"]) == ("in_progress", "ben")
+    assert ben(f"/steps/{step}/complete", {"output": {"ok": False}}).status_code == 200
+    assert engine.faults() == {}
+
+
 @pytest.mark.parametrize(
     ("path", "body", "field"),
     [

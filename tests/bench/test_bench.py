@@ -58,6 +58,7 @@ def check_floor_core_engine_and_history(result: dict[str, Any], table: str) -> N
     assert [load["label"] for load in result["engine"]] == ["W1", "W1b", "W3", "W2"]
     assert all(load["routine_us"] for load in result["engine"])
     assert result["history"]["full"]["elapsed_us"] > 0
+    assert all(row["drain_ms"] > 0 for row in result["emits"]["rows"].values())
     assert "Transition core" in table
 
 
@@ -83,6 +84,7 @@ def check_bundles(result: dict[str, Any], table: str) -> None:
 
 def check_http(result: dict[str, Any]) -> None:
     assert result["http"]["list"]["per_second"] > 0
+    assert result["http"]["layout"]["p50_ms"] > 0
 
 
 def check_pages(result: dict[str, Any], table: str) -> None:

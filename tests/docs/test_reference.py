@@ -10,7 +10,7 @@ import pytest
 import typer.main
 
 from scripts.write_conformance import conformance_page
-from scripts.write_reference import cli_reference, renames_reference
+from scripts.write_reference import CALLS, calls_of, calls_reference, cli_reference, renames_reference
 from scripts.write_reference import commands as command_tree
 from scripts.write_ui_types import TYPES, header
 from stepwell.cli.main import app
@@ -22,6 +22,16 @@ SETTING = re.compile(r"\bSTEPWELL_[A-Z][A-Z_]*[A-Z]\b")
 
 def test_the_page_of_commands_is_up_to_date():
     assert read(Path("docs/cli.md")) == cli_reference(), "run `make docs`"
+
+
+def test_the_page_of_calls_in_python_is_up_to_date():
+    assert read(Path("docs/python-calls.md")) == calls_reference(), "run `make docs`"
+
+
+def test_every_call_in_python_says_what_it_does():
+    assert [
+        line for owner, _, group in CALLS for line, meaning in calls_of(owner, group) if not meaning
+    ] == []
 
 
 def test_the_page_of_renames_is_up_to_date():

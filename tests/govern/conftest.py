@@ -19,9 +19,10 @@ import pytest
 from stepwell.client import Client
 from stepwell.govern.evidence import Exported, export
 from tests.govern import tamper
+from tests.govern.sample_records import make_records
 from tests.govern.sample_run import make_sample_run
 from tests.govern.sample_units import make_units
-from tests.govern.sealing import check, seal
+from tests.govern.sealing import append, check, seal
 from tests.sql.drive import Engine
 from tests.support.clock import Clock
 from tests.support.databases import Databases, configure
@@ -93,14 +94,19 @@ def disarmed(databases: Databases, template: str) -> Iterator[Disarmed]:
         psycopg.connect(dsn, autocommit=True, options=PLANNED_ONCE) as db,
     ):
         configure(db, "audit.block_events", str(BLOCK_EVENTS))
-        make_sample_run(db)
+        run_id = make_sample_run(db)
         clock = Clock(dsn)
         make_units(db, clock)
+        make_records(db)
         engine = Engine(db)
         engine.enqueue("job.send", 2)
         engine.drain(engine.worker())
         other = Engine(db, db.execute("select fn_tenant_set('other')").fetchall()[0][0])
         other.enqueue("job.send", 2)
+        db.execute("select * from fn_evidence_seal(1, %s, %s, false, 'ada')", (run_id, "ab" * 32))
+        db.execute("select fn_evidence_record(1, %s, %s, %s, 9, 'b.zip')", (run_id, "ab" * 32, "cd" * 32))
+        # A log that lost its oldest months, as most do, excuses nothing of the present ones.
+        append(db, 0, "log.archived", {"months": ["2001-01"], "event_count": 0})
         for tenant_id in (1, other.tenant_id):
             seal(db, tenant_id)
         rows = db.execute(

@@ -21,6 +21,12 @@ def make_units(db: psycopg.Connection, clock: Clock) -> None:
     engine.publish("outer", subworkflow("inner", "sign"), operation("end"))
     engine.publish("hold", wait("hold", "paid"), operation("go"))
     engine.publish("tasks", human("pack", role="warehouse", tasks=[{"id": "look"}, {"id": "wrap"}]))
+    engine.publish(
+        "branch", {"id": "which", "kind": "conditional", "test": "$.input.big == true", "reads": []},
+        operation("big", branch=1, group=1, timeout_seconds=5), edges=[("which", "big")],
+        branches=[{"no": 1, "conditional": 1, "label": "then", "negated": False}],
+        groups=[{"no": 1, "max_concurrency": 1}],
+    )  # fmt: skip
     engine.publish("fails", operation("fail", retry={"max_attempts": 1}), operation("never"))
     late, missed, blocked = (engine.unit(engine.start("sign"), "sign") for _ in range(3))
     for unit in (late, blocked):

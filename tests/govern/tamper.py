@@ -19,6 +19,12 @@ TABLES = {
     "job_detail": "job_id", "unit_output": "lease_no", "unit_failure": "lease_no",
     "step_input": "binding_no", "work_unit": "unit_id", "approval_detail": "approval_id",
     "approval_vote": "voter", "policy_verdict": "verdict_id", "action_receipt": "receipt_id",
+    "workflow_registry": "workflow_id", "workflow_version": "version_id", "workflow_step_def": "step_no",
+    "workflow_step_relations": "to_no", "workflow_branch": "branch_no", "workflow_group": "group_no",
+    "policy_set": "policy_set_id", "policy_active": "tenant_id", "dlq_replay_request": "replay_request_id",
+    "dlq_replay_plan": "plan_id", "evidence_bundle": "contents_digest", "task_comments": "comment_id",
+    "step_run_prior_audit": "prior_audit_id", "step_run_correction_cycle": "cycle_no",
+    "step_run_output_snapshot": "snapshot_id", "task_detail": "task_no",
 }  # fmt: skip
 SEAL = ("audit_chain", "audit_block", "audit_leaves", "audit_block_stream")
 EDITS = {
@@ -27,13 +33,14 @@ EDITS = {
     "interval": "{c} + interval '1 second'", "bytea": "sha256({c})", "uuid": "gen_random_uuid()",
     "xid8": "({c}::text::bigint + 1)::text::xid8", "_text": "array_append({c}, 'x')",
     "_int8": "array_append({c}[2:], {c}[1])", "_bytea": "array_append({c}, sha256('x'))",
-    "_timestamptz": "array_append({c}[2:], {c}[1])",
+    "_timestamptz": "array_append({c}[2:], {c}[1])", "_int4": "array_append({c}, 1)", "float4": "{c} + 1",
 }  # fmt: skip
 # What a column without a value gets.
 FIRST = {
     "int2": "1", "int4": "1", "int8": "1", "bool": "true", "text": "'x'", "jsonb": """'{"forged": true}'""",
     "timestamptz": "now()", "interval": "interval '1 second'", "bytea": "sha256('x')",
-    "_text": "array['x']", "_bytea": "array[sha256('x')]",
+    "_text": "array['x']", "_bytea": "array[sha256('x')]", "float4": "1", "_int4": "array[1]",
+    "_int8": "array[1]",
 }  # fmt: skip
 MOVES = {
     "later": "{c} + interval '1 month'", "earlier": "{c} - interval '1 month'",

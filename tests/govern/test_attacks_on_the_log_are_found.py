@@ -10,10 +10,16 @@ from tests.govern.sealing import await_sealable, check
 
 # The last event of a completed step of the sample run.
 EVENT = "(select max(event_id) from event_log where tenant_id = 1 and event_type = 'step.completed')"
-APPROVED = "(select max(unit_id) from event_log where tenant_id = 1 and event_type = 'approval.approved')"
+# The last approval that bob and cleo decided.
+APPROVED = (
+    "(select max(unit_id) from event_log where tenant_id = 1 and event_type = 'approval.vote_recorded'"
+    " and payload ->> 'voter' = 'cleo')"
+)
+# As of a transaction that has ended: that of the attacker is open, and its events are found by that alone.
 ARCHIVED = (
-    "insert into event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, actor, payload)"
-    " values (1, stepwell.now(), 0, 0, 'log.archived', 'system', 'keeper', {payload})"
+    "insert into event_log (tenant_id, tx, event_id, at, run_id, unit_id, event_type, actor_class, actor,"
+    " payload) select 1, (array_agg(tx order by tx desc))[1], max(event_id) + 1, stepwell.now(), 0, 0,"
+    " 'log.archived', 'system', 'keeper', {payload} from event_log"
 )
 COPY = (
     "insert into event_log (tenant_id, tx, event_id, at, run_id, unit_id, event_type, actor_class, actor)"
@@ -123,6 +129,48 @@ ATTACKS: dict[str, str | list[str]] = {
     ),
     "a month of events detached": "alter table event_log detach partition {month}",
     "a month of events without its rows": "truncate {month}",
+    "events with numbers and times that are none": (
+        """update event_log set payload = '{"deadline_at": "x", "sla_breach_duration": "y", "verdict_id": "z",
+        "replay_request_id": 1e999, "prior_audit_id": "a", "completed_after_deadline": 1}' where true"""
+    ),
+    "a definition whose steps are a number": """update workflow_version set graph = '{"steps": 5}'""",
+    "a definition whose edges are texts, with its own hash": [
+        """update workflow_version set graph = graph || '{"edges": ["x"], "branches": 7, "groups": {}}'""",
+        "update workflow_version set graph_hash = encode(sha256(convert_to(graph::text, 'UTF8')), 'hex')",
+    ],
+    "a step twice": (
+        "insert into workflow_step_def select * from workflow_step_def where tenant_id = 1"
+        " order by version_id, step_no limit 1"
+    ),
+    "a version twice": (
+        "insert into workflow_version overriding system value select * from workflow_version as v"
+        " where tenant_id = 1 and not exists (select from run_detail as r where r.version_id = v.version_id)"
+        " limit 1"
+    ),
+    "an edge less": "delete from workflow_step_relations where tenant_id = 1",
+    "a step for another role": (
+        """update workflow_step_def set config = config || '{"role": "x"}' where config ? 'role'"""
+    ),
+    "a branch that is negated": "update workflow_branch set negated = not negated where tenant_id = 1",
+    "another policy in force": (
+        "update policy_active set policy_set_id = (select min(policy_set_id) from policy_set) where"
+        " policy_set_id <> (select min(policy_set_id) from policy_set)"
+    ),
+    "a replay that nobody approved": (
+        "update dlq_replay_request set proposal_state = 'completed' where proposal_state = 'rejected'"
+    ),
+    "a plan that was never stopped": (
+        "update dlq_replay_plan set plan_state = 'completed', ended_because = 'every letter was replayed'"
+        " where tenant_id = 1 and plan_state = 'stopped'"
+    ),
+    "a correction for another reason": (
+        "update step_run_correction_cycle set correction_reason = 'none' where tenant_id = 1"
+    ),
+    "another output before a correction": [
+        "update step_run_output_snapshot set output = '{}' where tenant_id = 1",
+        "update step_run_prior_audit set output = '{}' where tenant_id = 1",
+    ],
+    "a bundle that was never asked for": "delete from evidence_bundle where tenant_id = 1",
     # Months that are said to be archived
     "a present month archived": [
         "delete from event_log where tenant_id = 1",
@@ -136,6 +184,16 @@ ATTACKS: dict[str, str | list[str]] = {
     "less than nothing archived": ARCHIVED.format(
         payload="""'{"months": ["2001-01"], "event_count": -7}'::jsonb"""
     ),
+    "a verdict that nobody gave, in a log without its oldest months": [
+        ARCHIVED.format(payload="""'{"months": ["2001-01"], "event_count": 0}'::jsonb"""),
+        "insert into policy_verdict overriding system value select (jsonb_populate_record(v,"
+        """ '{"verdict_id": 99999}')).* from policy_verdict as v where tenant_id = 1 limit 1""",
+    ],
+    "another publisher, in a log without its oldest months": [
+        ARCHIVED.format(payload="""'{"months": ["2001-01"], "event_count": 0}'::jsonb"""),
+        "update workflow_version set published_by = 'the-ceo', published_at = '2001-01-03'"
+        " where tenant_id = 1",
+    ],
     "archived, but what": ARCHIVED.format(payload="""'{}'::jsonb"""),
     "archived as a text": ARCHIVED.format(payload="""'{"months": "2001-01", "event_count": "all"}'::jsonb"""),
     "archived without a payload": ARCHIVED.format(payload="null"),

@@ -10,11 +10,13 @@ import pytest
 
 from stepwell.errors import Conflict
 from stepwell.govern import verify as verifier
+from stepwell.machines.model import Registry
+from stepwell.translations.states import STATES
 from tests.govern.conftest import export_run
 from tests.govern.sample_run import make_sample_run
 from tests.govern.sealing import seal
 
-DOCUMENTS = (*verifier.DERIVED_FILES, "values.json", "graph.json")
+DOCUMENTS = (*verifier.DERIVED_FILES, "values.json", "graph.json", "report.html")
 
 # What the bundle shows is in the events themselves: the edit does not reach it.
 TOLD_BY_EVENTS = {
@@ -36,6 +38,10 @@ TOLD_BY_EVENTS = {
     "another state of an approval": "update work_unit set state_code = 'rejected' where scope = 'approval'",
     "another state of a step": "update work_unit set state_code = 'cancelled', started_at = now()"
     " where scope = 'step'",
+    "other names of steps": "update workflow_step_def set step_id = 'approve-' || step_id",
+    "other words for states": "update i18n_text set text_value = 'Approved by the board'",
+    "other looks of states": "update state_def set ui_icon_glyph = '✓', ui_color_token ="
+    " (select ui_color_token from state_def where state_code = 'completed' limit 1)",
 }  # fmt: skip
 # The log has only the hash of what the bundle shows: there is no bundle.
 TOLD_BY_HASHES = {
@@ -79,6 +85,25 @@ def test_the_bundle_says_what_the_log_says(dsn: str, db: psycopg.Connection, run
         made = export_run(dsn, run_id, tmp_path / f"after-{number}.zip")
         assert documents(made.url) == before, name
         assert verifier.verify(Path(made.url).read_bytes()) == []
+
+
+def test_the_words_of_the_report_are_those_of_the_machines(db: psycopg.Connection):
+    """The release has its own copy: the report shows a state as the console does."""
+    ((document,),) = db.execute("select fn_registry_read()").fetchall()
+    registry = Registry.from_document(document)
+    shown = {
+        machine.scope: {
+            state.state_code: (
+                (registry.text(state.ui_label_i18n_key, "en"), registry.text(state.ui_label_i18n_key, "vi")),
+                state.ui_icon_glyph, registry.colours[state.ui_color_token].fg,
+                registry.colours[state.ui_color_token].bg,
+            )
+            for state in machine.states
+        }
+        for machine in registry.machines
+        if machine.active and machine.scope in STATES
+    }  # fmt: skip
+    assert shown == STATES
 
 
 @pytest.mark.parametrize("edit", TOLD_BY_HASHES.values(), ids=TOLD_BY_HASHES)

@@ -20,7 +20,8 @@ from stepwell.errors import Conflict, LimitExceeded, NotFound, StorageUnavailabl
 from stepwell.govern.evidence import export
 from stepwell.govern.verify import costs, shape, verify
 from tests.govern.conftest import Sample, export_run
-from tests.govern.sample_run import CANARY
+from tests.govern.sample_run import CANARY, make_sample_run
+from tests.govern.sealing import append
 from tests.sql.drive import Engine, human, operation, subworkflow, wait
 
 
@@ -44,6 +45,24 @@ def test_every_export_of_a_run_has_the_same_bytes(sample: Sample, tmp_path: Path
     assert Path(again.url).read_bytes() == sample.data
     full = export_run(sample.dsn, sample.run_id, tmp_path / "full.zip", with_payloads=True)
     assert Path(full.url).read_bytes() == sample.data_with_payloads
+
+
+def test_a_run_that_changed_after_its_bundle_is_exported_again(
+    dsn: str, db: psycopg.Connection, tmp_path: Path
+):
+    """The event that sealed the first bundle lies between the events of the run, or in a block with them."""
+    run_id = make_sample_run(db)
+    first = export_run(dsn, run_id, tmp_path / "first.zip")
+    append(db, run_id << 20, payload={"said": "later"})
+    second = export_run(dsn, run_id, tmp_path / "second.zip")
+    append(db, run_id << 20, payload={"said": "in one block with the seal of the second"})
+    db.execute("select * from fn_evidence_seal(1, %s, %s, false, 'ada')", (run_id, "ab" * 32))
+    append(db, run_id << 20, payload={"said": "and after it"})
+    third = export_run(dsn, run_id, tmp_path / "third.zip")
+    for made in (first, second, third):
+        assert verify(Path(made.url).read_bytes(), head=made.head_hash) == []
+    again = export_run(dsn, run_id, tmp_path / "again.zip")
+    assert (again.sha256, third.event_count) == (third.sha256, first.event_count + 6)
 
 
 def test_the_database_stores_the_sha256_of_each_bundle(sample: Sample):

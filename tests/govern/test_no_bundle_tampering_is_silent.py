@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from stepwell.govern import verify as verifier
-from stepwell.govern.verify import reading
+from stepwell.govern.verify import reading, story, words
 from tests.govern.both_verifiers import SCRIPT, Both, both_verifiers
 from tests.govern.bundle_tamper import Case, Entries, cases
 from tests.govern.conftest import Sample
@@ -127,6 +127,36 @@ def test_an_older_format_is_named(sample: Sample, both: Both):
         entries["manifest.json"] = verifier.write_json({"format": told, "run_id": 1})
         (found,) = both.verify(verifier.pack(entries))
         assert (found.code, found.kind) == (code, "unproven")
+
+
+NAMES_OF_TYPES = {
+    "i": "integer", "t": "text", "h": "hash", "z": "time", "b": "boolean", "h*": "path",
+    "t*": "list of text", "s?*": "list of text, integer or null",
+}  # fmt: skip
+
+
+def test_the_fields_are_those_of_the_document():
+    """Somebody who has only the document finds every field that is read, with its type, in this order."""
+    text = Path("docs/evidence-format.md").read_text(encoding="utf-8")
+    listed = dict(
+        line.strip("| ").split(" | ", 1)
+        for line in text.splitlines()
+        if line.startswith("| ") and " | " in line
+    )
+    read = {
+        "beginning": words.TYPES["genesis"], "header": words.TYPES["block"], "event": words.TYPES["event"],
+        "proof": words.TYPES["proof"], "entry of a stream": words.TYPES["entry"],
+        "value": words.TYPES["value"], "stream of `run.json`": words.TYPES["stream"],
+        "of `approval.requested`": story.APPROVAL, "of `action.judged`": story.VERDICT,
+        "of a receipt that becomes `intended`": story.INTENT, "and, if it has a `connector`": story.ACTION,
+        "of another outcome of a receipt, if it has `reversible`": story.OUTCOME,
+    }  # fmt: skip
+    for name, kinds in read.items():
+        told = [
+            f"`{field}` {NAMES_OF_TYPES.get(kind) or NAMES_OF_TYPES[kind.rstrip('?')] + '?'}"
+            for field, kind in kinds.items()
+        ]
+        assert listed[name] == ", ".join(told), name
 
 
 def test_the_codes_are_those_of_the_document():

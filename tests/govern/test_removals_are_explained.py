@@ -9,6 +9,7 @@ from psycopg.types.json import Jsonb
 from tests.govern.sealing import check, kinds, seal
 from tests.sql.drive import Engine, operation
 from tests.support.clock import Clock
+from tests.worker.acting import put_in_force, rule
 
 SET = "update dot_config set config_value = %s where config_key = %s"
 
@@ -104,6 +105,28 @@ def test_an_event_that_does_not_count_explains_nothing(ended: tuple[Engine, int]
     assert kinds(check(engine.db)) == ["altered", "missing"]
 
 
+@pytest.mark.parametrize(
+    ("is_told_before", "days_until", "found"),
+    [(False, -1, []), (False, 1, ["inserted", "missing"]), (True, -1, ["inserted", "missing"])],
+)
+def test_only_an_upgrade_lets_age_explain_a_removal(
+    ended: tuple[Engine, int], is_told_before: bool, days_until: int, found: list[str]
+):
+    """Somebody appends the event of an upgrade; it may not come later, nor name a time after itself."""
+    engine, run_id = ended
+    remove(engine.db, run_id)
+    if is_told_before:
+        engine.db.execute(SET, ("80", "retention.run_days"))
+    since = engine.one(
+        "select to_char((stepwell.now() + make_interval(days => %s)) at time zone 'UTC',"
+        ' \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\')',
+        (days_until,),
+    )
+    tell(engine, "retention.began", kept_since=since)
+    verdict = check(engine.db)
+    assert (kinds(verdict), verdict.untold_count) == (found, 0 if found else 1)
+
+
 def test_what_was_removed_cannot_come_back(ended: tuple[Engine, int]):
     engine, run_id = ended
     tell(engine, numbers=[[run_id, run_id]], count=1, kept_since="9999-01-01T00:00:00.000000Z")
@@ -128,11 +151,26 @@ def test_every_tenant_is_told_when_a_setting_changes(engine: Engine):
     assert told == [(tenant, change) for change in changes for tenant in (1, other)]
 
 
-def tell(engine: Engine, **payload: object) -> None:
+def tell(engine: Engine, event_type: str = "retention.removed", /, **payload: object) -> None:
     """Append an event of retention past the registry, and seal it."""
     engine.db.execute(
         "insert into event_log (tenant_id, at, run_id, unit_id, event_type, actor_class, actor, payload)"
-        " values (1, stepwell.now(), 0, 0, 'retention.removed', 'system', 'engine', %s)",
-        (Jsonb(payload),),
+        " values (1, stepwell.now(), 0, 0, %s, 'system', 'engine', %s)",
+        (event_type, Jsonb(payload)),
     )
     seal(engine.db)
+
+
+def test_a_policy_outlives_its_approval(engine: Engine, clock: Clock):
+    """Retention removes the approval; the event that asked for it still names the proposal."""
+    put_in_force(engine.db, rule("all", "allow"))
+    clock.advance(days=400)
+    engine.db.execute("select fn_partitions_ensure()")
+    sweep(engine.db)
+    assert engine.one("select count(*) from approval_detail") == 0
+    seal(engine.db)
+    assert check(engine.db).problems == []
+    engine.db.execute("set session_replication_role = replica")
+    engine.db.execute("update policy_set set approval_id = approval_id + 1")
+    (found,) = check(engine.db).problems
+    assert (found.kind, found.place) == ("altered", "version 1 of the policy")

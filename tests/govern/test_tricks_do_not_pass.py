@@ -162,6 +162,24 @@ def test_both_verifiers_read_forged_payloads_alike(sample: Sample, both: Both, p
     assert places[0].startswith("approvals.json[")
 
 
+@pytest.mark.parametrize("is_told", [False, True])
+def test_whoever_exports_cannot_choose_the_mode(sample: Sample, both: Both, is_told: bool):
+    """The sealed event says in which mode the run began; the file must say the same."""
+    entries = entries_of(sample.data)
+    if is_told:
+        events = v.read_lines(entries["events.jsonl"])
+        event = next(one for one in events if one["event_type"] == v.SEAL_EVENT)
+        event["payload"] = event["payload"].replace('"mode": "strict"', '"mode": "development"')
+        entries["events.jsonl"] = v.write_lines(events)
+    else:
+        run = json.loads(entries["run.json"])
+        entries["run.json"] = v.write_json({**run, "mode": "development"})
+    forge(entries)
+    entries["manifest.json"] = v.manifest(entries)
+    found = both.verify(v.pack(entries))
+    assert [(one.code, one.place) for one in found] == [("document.differs", "run.json.mode")]
+
+
 @pytest.mark.parametrize(
     "text", ["NaN", "no JSON", "[" * 700 + "]" * 700, "9" * 5000, '"\\ud800"', "1e999", '{"a": 1, "a": 2}']
 )

@@ -1,4 +1,7 @@
-"""Sessions that make random calls at once: start, claim, report, cancel, enqueue, signal, lose a worker."""
+"""Sessions that make random calls at once: start, claim, report, cancel, enqueue, signal, lose a worker.
+
+People pause, resume and retry at the same time, and the caps of the tenant change.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ import stepwell as sw
 from stepwell.errors import COLLISION_SQLSTATES
 from tests.sql.drive import Engine, Lease
 from tests.sql.graphs.publishing import publish
+from tests.sql.job_graphs.graphing import GENERATOR, any_of, generator, job, register
+from tests.worker.acting import put_in_force, rule
 
 KEYS = ["a", "b", "c"]
 JOB_KEYS = [f"job-{number}" for number in range(40)]
@@ -45,7 +50,20 @@ def prepare(engine: Engine) -> None:
         name="outer",
         failure_policy="abort-dependents",
     )
+    kind = {"job_kind": "op"}
+    register(engine, "parts", job("x", **kind), job("y", "x", delay_seconds=0.01, **kind))
+    register(
+        engine, "graph", job("a", **kind), job("b", **kind), any_of("first", "a", "b", **kind),
+        any_of("later", "a", "b", delay_seconds=0.02, **kind), job("nested", "a", template="parts"),
+        job("last", "first", "nested", **kind),
+    )  # fmt: skip
+    generator(engine)
     engine.one("select fn_workflow_caps_set(1, 'inner', %s)", (Jsonb({"max_concurrency": 5}),))
+    put_in_force(
+        engine.db,
+        rule("ask", "needs_approval", '$.target == "ask"', priority=20, expires_seconds=60),
+        rule("free", "allow"),
+    )
 
 
 class Actor:
@@ -84,6 +102,17 @@ class Actor:
     def start(self) -> None:
         self.engine.start("outer", {"items": [1, 2, 3]})
 
+    def emit(self) -> None:
+        self.engine.one("select fn_mot_graph_emit(1, 'graph', p_actor => %s)", (GENERATOR,))
+
+    def refresh(self) -> None:
+        graph = self.engine.one(
+            "select max(workflow_id) from (select workflow_id from job_workflow_detail"
+            " order by random() limit 1) as w"
+        )
+        if graph is not None:
+            self.engine.one("select fn_job_workflow_refresh(1, %s)", (graph,))
+
     def enqueue(self) -> None:
         count = self.dice.randrange(1, 5)
         keys = self.dice.sample(JOB_KEYS, count) if self.dice.random() < 0.5 else None
@@ -109,6 +138,29 @@ class Actor:
                 ("sleep", {"seconds": 0.001}),
             ]
         )  # fmt: skip
+
+    def pause(self) -> None:
+        run = self.any_run()
+        if run is not None:
+            self.engine.one("select fn_run_pause(1, %s, 'ben')", (run,))
+
+    def resume(self) -> None:
+        run = self.engine.one(
+            "select run_id from workflow_run where state_code = 'paused' order by random() limit 1"
+        )
+        if run is not None:
+            self.engine.one("select fn_run_resume(1, %s, 'ben')", (run,))
+
+    def retry(self) -> None:
+        run = self.engine.one(
+            "select run_id from workflow_run where state_code = 'failed' order by random() limit 1"
+        )
+        if run is not None:
+            self.engine.one("select fn_run_retry(1, %s, 'ada', 'again')", (run,))
+
+    def cap(self) -> None:
+        cap = self.dice.choice([None, 30, 60])
+        self.engine.one("select fn_tenant_set('default', %s)", (Jsonb({"max_concurrency": cap}),))
 
     def cancel_run(self) -> None:
         run = self.any_run()
@@ -147,10 +199,12 @@ class Actor:
 
 
 ACTIONS: list[tuple[str, Callable[[Actor], None]]] = [
-    ("start", Actor.start), ("enqueue", Actor.enqueue), ("enqueue", Actor.enqueue),
+    ("start", Actor.start), ("emit", Actor.emit), ("refresh", Actor.refresh),
+    *[("enqueue", Actor.enqueue)] * 2,
     *[("work", Actor.work)] * 8, ("cancel run", Actor.cancel_run), ("cancel step", Actor.cancel_step),
     ("signal", Actor.signal), ("lose worker", Actor.lose_worker), ("close worker", Actor.close_worker),
     *[("timers", Actor.timers)] * 2,
+    ("pause", Actor.pause), *[("resume", Actor.resume)] * 2, ("retry", Actor.retry), ("cap", Actor.cap),
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import pytest
 import stepwell as sw
 from stepwell.errors import COLLISION_SQLSTATES
 from stepwell.testing import check_invariants
-from tests.interleave.lock_stress import prepare, stress
+from tests.interleave.lock_stress import ACTIONS, prepare, stress
 from tests.sql.drive import Engine
 from tests.sql.graphs.publishing import publish
 from tests.support.lock_order import KEYS, LockWatch, lock_order
@@ -35,6 +35,7 @@ def test_many_sessions_with_random_calls_have_no_deadlock(dsn, db, seed):
         counts, deadlocks = stress(dsn, seed, actors=6, calls=60, seconds=SECONDS)
     assert (deadlocks, watch.faults) == ([], set()), counts
     assert watch.wait_count > 0, "no session waited for another"
+    assert {name for name, _ in ACTIONS} <= set(counts), "a call never succeeded"
     assert check_invariants(dsn) == []
 
 

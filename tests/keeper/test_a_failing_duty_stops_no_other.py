@@ -17,13 +17,19 @@ from tests.sql.drive import Engine, operation, wait
 from tests.support.clock import Clock
 from tests.support.roles import as_process
 
+# Every duty but the three whose results the test looks at: partitions, schedules and seals.
 DUTIES = [
     "fn_timers_fire(int)",
     "fn_leases_recover(int)",
+    "fn_leases_find(int, int)",
+    "fn_receipts_recover(int)",
     "fn_replays_settle(int)",
     "fn_replay_plans_carry(int)",
     "fn_problems_settle(int)",
     "fn_problems_watch(int)",
+    "fn_event_routes_follow(int)",
+    "fn_job_workflow_refresh_due()",
+    "fn_retention_sweep(int)",
 ]
 
 
@@ -33,12 +39,13 @@ def engine(db: psycopg.Connection) -> Engine:
 
 
 def replace_by_failing(engine: Engine, routine: str) -> None:
-    """Replaces the routine by one that raises and has the same result type."""
+    """Replaces the routine by one that raises and has the same parameters and result type."""
     name = routine.partition("(")[0]
+    takes = engine.one("select pg_get_function_arguments(%s::regprocedure)", (f"stepwell.{routine}",))
     returns = engine.one("select pg_get_function_result(%s::regprocedure)", (f"stepwell.{routine}",))
     engine.db.execute(f"drop function stepwell.{routine}")
     engine.db.execute(
-        f"create function stepwell.{name}(p_limit int) returns {returns} language plpgsql as"
+        f"create function stepwell.{name}({takes}) returns {returns} language plpgsql as"
         " $$ begin raise division_by_zero; end $$"
     )
 
@@ -61,6 +68,7 @@ def test_a_duty_that_fails_stops_no_other(
     assert "division_by_zero" in caplog.text
     # The keeper does not try the failed duty again before its pause ends.
     caplog.clear()
+    clock.advance(hours=2)
     keeper.run_once()
     assert "division_by_zero" not in caplog.text
 
@@ -138,7 +146,17 @@ def by_worker(dsn: str, engine: Engine) -> None:
     engine.worker()
 
 
-@pytest.mark.parametrize("way", [by_keeper, by_migrate, by_doctor, by_worker])
+def by_worker_with_a_new_workflow(dsn: str, engine: Engine) -> None:
+    """It publishes before its session opens."""
+    engine.publish("new", operation("act"))
+    engine.worker()
+
+
+@pytest.mark.parametrize(
+    "way",
+    [by_keeper, by_migrate, by_doctor, by_worker, by_worker_with_a_new_workflow],
+    ids=lambda way: way.__name__,
+)
 def test_missing_partitions_are_created_before_anything_writes(dsn: str, engine: Engine, clock: Clock, way):
     """No keeper ran for five months, and the events of due timers have no partition."""
     engine.publish("w", wait("parcel", "came", timeout_seconds=10))

@@ -54,8 +54,8 @@ def schedule(engine: Engine, clock: Clock, name: str = "s", misfire: str = "late
         clock.advance(hour - now)
     engine.publish("w", operation("a"))
     engine.db.execute(
-        "select fn_schedule_set(1, %s, 'w', '0 * * * *', 'UTC', %s, %s, 100, %s, 'ada')",
-        (name, Jsonb({}), misfire, hour),
+        "select fn_schedule_set(%s, %s, 'w', '0 * * * *', 'UTC', %s, %s, 100, %s, 'ada')",
+        (engine.tenant_id, name, Jsonb({}), misfire, hour),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
 import psycopg
@@ -10,6 +11,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from stepwell.errors import SchemaError
 from stepwell.store.schema import catalog, migrate, verify
+from tests.support.wait import until_row
 
 
 @pytest.fixture
@@ -142,3 +144,26 @@ def test_reading_the_catalog_does_not_change_the_search_path(migrated):
         connection.execute("set local search_path = stepwell, public")
         catalog.read(connection)
         assert connection.execute("show search_path").fetchone() == ("stepwell, public",)
+
+
+def test_a_connection_that_is_about_to_end_leaves_no_error_in_the_log_of_the_server(empty_dsn):
+    """A closed connection lives a moment longer on the server; the scratch database waits for it."""
+    dropped = (
+        "select exists (select from pg_stat_activity where query like 'drop database%%' || %(name)s || '%%')"
+        " or not exists (select from pg_database where datname = %(name)s)"
+    )
+
+    def use(scratch: str) -> bool:
+        with psycopg.connect(empty_dsn, autocommit=True) as watch, psycopg.connect(scratch) as connection:
+            opened.set_result(None)
+            until_row(watch, dropped, {"name": connection.info.dbname})
+            with suppress(psycopg.OperationalError):
+                return connection.execute("select true").fetchone() == (True,)
+            return False
+
+    with ThreadPoolExecutor(1) as pool:
+        opened: Future[None] = Future()
+        with verify.scratch_database(empty_dsn) as scratch:
+            used = pool.submit(use, scratch)
+            opened.result()
+        assert used.result()

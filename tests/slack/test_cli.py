@@ -89,4 +89,4 @@ def test_the_error_names_a_missing_secret_or_a_wrong_token(dsn, run, workspace):
         "slack", "check", code=1, STEPWELL_SLACK_TOKEN="env:NO_SUCH"
     )
     workspace.token = "another"
-    assert "invalid_auth: check the token" in run("slack", "check", code=1)
+    assert "invalid_auth is its answer: check the token" in run("slack", "check", code=1)

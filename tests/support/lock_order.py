@@ -25,6 +25,8 @@ KEYS = {
     "work_unit": "lpad(unit_id::text, 20, '0')",
     "concurrency_slot": "lpad(tenant_id::text, 10, '0') || ':' || slot_key",
     "run_write_count": "lpad(unit_id::text, 20, '0')",
+    "policy_active": "lpad(tenant_id::text, 20, '0')",
+    "tenant": "lpad(tenant_id::text, 20, '0')",
 }
 # Tables whose rows have an order. Ready rows and units have none: the lock of their run protects them.
 ORDERED_WITHIN = {"worker_session", "run_progress", "concurrency_slot"}

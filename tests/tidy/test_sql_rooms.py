@@ -25,7 +25,7 @@ MAY_CALL: dict[str, set[str]] = {
     "problem": {"base", "log", "tenancy"},
     "rollup": {"base", "tenancy"},
     "publish": {"base", "expression", "log", "tenancy"},
-    "seal": {"base", "guard", "log", "problem", "registry", "tenancy"},
+    "seal": {"base", "guard", "log", "problem", "tenancy"},
     "transition": {"base", "deadline", "guard", "log", "rollup"},
     "claim": {"base", "expression", "log", "problem", "tenancy", "transition"},
     "advance": {
@@ -80,7 +80,7 @@ MAY_CALL: dict[str, set[str]] = {
         "tenancy",
         "transition",
     },
-    "control": {"advance", "base", "govern", "lock", "log", "rollup", "tenancy", "transition"},
+    "control": {"advance", "base", "govern", "lock", "log", "problem", "rollup", "tenancy", "transition"},
     "keep": {
         "advance",
         "base",
@@ -137,13 +137,19 @@ RECURSIONS = {
 # A helper that has one caller and is in another file than its caller, and why.
 _KIND = "each kind of step has its file; advance/steps.sql decides the kind and calls that file"
 _CAP = "tenancy/ holds every place where a cap or a limit is enforced"
+_GRAPH = "what a job graph has beside other runs is in one file"
 _LANE = "everything about the lanes of a tenant is in one file"
 _RECEIPT = "all state changes of a receipt are in one file"
+_REMOVAL = "what retention removes with all its rows is in one file"
 IN_ANOTHER_FILE: dict[str, str] = {
     "_path_has_many": "only expression/ evaluates a path of users",
     "_rollup_policy_problem": "which rules of the roll-up are accepted is a subject of its own",
     "_audit_values": "the canonical form of a value is a subject of its own",
     "_retention_months": "what the log says of its months is a subject of its own",
+    "_retention_runs": _REMOVAL,
+    "_retention_jobs": _REMOVAL,
+    "_retention_receipts": _REMOVAL,
+    "_retention_replays": _REMOVAL,
     "_graph_names_refusal": "which names are accepted is a subject of its own",
     "_graph_milestones_refusal": "which milestones are accepted is a subject of its own",
     "_graph_times_problem": "which times are accepted is a subject of its own",
@@ -173,6 +179,11 @@ IN_ANOTHER_FILE: dict[str, str] = {
     "_people_behind": "everything about the line of a run is in one file",
     "_people_of": "everything about the line of a run is in one file",
     "_policy_decided": "every change of a policy is in one file",
+    "_graph_upgrade": "earlier formats of graphs are a subject of their own",
+    "_graphs_begin": _GRAPH,
+    "_delays_end": _GRAPH,
+    "_graph_is_no_template": "what only templates say is in the file of templates",
+    "_pending_first": "what only templates say is in the file of templates",
 }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = Path(__file__).with_name("programs")
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 NAMES = sorted(path.name for path in PROGRAMS.glob("*.py"))
 REVEALED = re.compile(r'^(?P<file>[^:]+):(?P<line>\d+): note: Revealed type is "(?P<type>.*)"$')
 REFUSED = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+): error: .*\[(?P<code>[a-z-]+)\]$")
@@ -29,7 +30,7 @@ def messages(tmp_path_factory: pytest.TempPathFactory) -> Messages:
     settings.write_text("[mypy]\nstrict = true\npretty = false\n")
     mypy = [sys.executable, "-m", "mypy", "--config-file", str(settings)]
     done = subprocess.run(
-        [*mypy, "--cache-dir", str(folder / "cache"), "."],
+        [*mypy, "--cache-dir", str(folder / "cache"), ".", *map(str, EXAMPLES)],
         cwd=PROGRAMS,
         capture_output=True,
         text=True,
@@ -63,3 +64,9 @@ def test_mypy_reports_what_the_comments_of_a_program_expect(messages: Messages, 
 def short(revealed: str) -> str:
     """The type without module names: `stepwell.handles.RunHandle[builtins.int]` is `RunHandle[int]`."""
     return re.sub(r"\b(?:\w+\.)+(?=[A-Za-z_])", "", revealed)
+
+
+@pytest.mark.timeout(600)
+def test_the_examples_are_whole_apps_that_mypy_accepts(messages: Messages):
+    assert len(EXAMPLES) >= 2
+    assert {place: what for place, what in messages.items() if place[0] not in NAMES} == {}

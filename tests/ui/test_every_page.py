@@ -37,6 +37,7 @@ PAGES: dict[str, list[tuple[str, str]]] = {
     ],
     "/workflows": [("/workflows", "tbody tr")],
     "/workflows/:id": [("/workflows/order.flow?compare=1", "[data-change]")],
+    "/graphs": [("/graphs", "tbody tr"), ("/graphs?status=cancelled", ".empty")],
     "/approvals": [("/approvals", "tbody tr")],
     "/approvals/:id(\\\\d+)": [("/approvals/{approval}", "main form")],
     "/governance/dead-letters": [("/governance/dead-letters", "aside .cause, aside .empty")],

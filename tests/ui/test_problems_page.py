@@ -41,7 +41,7 @@ def counted(page: Page, category: str, count: int) -> None:
 def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: Engine, clock: Clock):
     page.goto("/governance/problems")
     expect(page.get_by_test_id("categories")).to_be_visible()
-    expect(page.get_by_text("Clear")).to_have_count(9)
+    expect(page.get_by_text("Clear")).to_have_count(10)
     # A worker dies with a job; a payload is broken; a consumer stays behind; a step is late; a run is lost.
     letter, late, lost = engine.start("w"), engine.start("desk"), engine.start("w")
     session = engine.worker("orders:host-1", lease_seconds=30)
@@ -61,7 +61,7 @@ def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: E
     raised = ("dead_letter", "silent_worker", "overdue_step", "schema_violation", "event_lag")
     for category in (*raised, "integrity_warning", "orphan_workflow"):
         counted(page, category, 1)
-    expect(page.get_by_text("7 open in 7 of 9 categories")).to_be_visible()
+    expect(page.get_by_text("7 open in 7 of 10 categories")).to_be_visible()
     picture(page, "problems")
     # Down to the list, then to the timeline of the run.
     row(page, "overdue_step").get_by_role("link", name="Overdue steps").click()
@@ -94,7 +94,7 @@ def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: E
         page.get_by_label("Reason").fill("mended at its source")
         page.get_by_role("dialog").get_by_role("button", name="Close").click()
         counted(page, category, 0)
-    expect(page.get_by_text("0 open in 0 of 9 categories")).to_be_visible()
+    expect(page.get_by_text("0 open in 0 of 10 categories")).to_be_visible()
     expect(row(page, "silent_worker")).to_contain_text("closed by keeper")
     picture(page, "problems-clear")
 

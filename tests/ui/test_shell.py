@@ -147,7 +147,7 @@ def test_the_page_can_be_used_by_keyboard(page: Page):
 def test_the_settings_are_in_the_tab_order_and_show_the_focus(page: Page):
     ready(page)
     order = []
-    for _ in range(18):
+    for _ in range(19):
         page.keyboard.press("Tab")
         order.append(page.evaluate("document.activeElement.ariaLabel || document.activeElement.innerText"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -160,6 +160,7 @@ def test_the_settings_are_in_the_tab_order_and_show_the_focus(page: Page):
         "Inbox",
         "Runs",
         "Workflows",
+        "Job graphs",
         "Approvals",
         "Dead letters",
         "Verify evidence",
@@ -191,6 +192,9 @@ def test_nothing_is_cut_off_at_any_width(
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+MODE = {"en": "Development mode", "vi": "Chế độ phát triển"}
+
+
 def boxes(page: Page) -> list[tuple[str, dict[str, float]]]:
     """The mode, the links and the controls of the frame, each with its place."""
     found = []
@@ -212,6 +216,8 @@ def test_no_part_of_the_frame_covers_another(
             page.set_viewport_size({"width": width, "height": 800})
             ready(page)
             expect(page.get_by_role("note")).to_be_visible()
+            expect(page.get_by_role("note")).to_contain_text(MODE[language])
+            expect(page.get_by_role("note")).to_contain_text("stepwell db leave-development")
             if rail:
                 page.keyboard.press("[")
                 expect(page.locator(".frame.rail")).to_be_visible()
@@ -220,6 +226,15 @@ def test_no_part_of_the_frame_covers_another(
             too_wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
             assert page.locator(".frame > header button").evaluate_all(too_wide) == 0
             stand_apart(boxes(page), RAIL_WIDTH if rail else width)
+
+
+def test_a_strict_database_has_no_note_of_a_mode(browser: Browser, base_url: str, headers: dict[str, str]):
+    with browser.new_context(base_url=base_url, extra_http_headers=headers) as context:
+        page = context.new_page()
+        with page.expect_response("**/api/v1/health") as answered:
+            ready(page)
+        assert answered.value.json()["mode"] == "strict"
+        expect(page.get_by_role("note")).to_have_count(0)
 
 
 def stand_apart(parts: list[tuple[str, dict[str, float]]], width: int) -> None:

@@ -22,6 +22,7 @@ from stepwell.config import Settings
 from stepwell.define import freeze
 from tests.api.serving import serving
 from tests.sql.drive import Engine
+from tests.sql.job_graphs.graphing import any_of, emit, finish, job, perform, register
 from tests.support.databases import Databases
 from tests.support.roles import as_process
 from tests.ui.asking import ask_to_act
@@ -97,6 +98,21 @@ def world(databases: Databases, template: str, folder: Path) -> Iterator[World]:
             yield World(dsn, str(client.base_url).rstrip("/"), engine, run, approval)
 
 
+def _emit_graphs(engine: Engine, worker: int) -> None:
+    """Two job graphs: one failed in part, one waits for its workers."""
+    register(
+        engine, "parcels", job("label"), job("weigh"), any_of("route", "label", "weigh"),
+        job("load", "route"), params={"parcel": {"type": "string"}},
+    )  # fmt: skip
+    emit(engine, "parcels", {"parcel": "p-1"}, p_correlation_id="A-1")
+    held = {lease.step_id: lease for lease in engine.claim(worker)}
+    finish(engine, worker, [held["label"]])
+    finish(engine, worker, [held["weigh"]], "dead")
+    for local_id in ("route", "load"):
+        perform(engine, worker, local_id)
+    emit(engine, "parcels", {"parcel": "p-2"}, p_correlation_id="A-2")
+
+
 def _fill(engine: Engine) -> int:
     db = engine.db
     for name in ("ada", "mai"):
@@ -123,6 +139,7 @@ def _fill(engine: Engine) -> int:
     engine.one("select fn_action_settle(%s, 1, %s, %s, %s, 'confirmed', %s)", (*call, receipt, Jsonb(effect)))
     engine.complete(worker, charge, output={"items": [1, 2, 3]})
     engine.drain(worker)
+    _emit_graphs(engine, worker)
     for at in range(2, 6):
         engine.start("order.flow", {"order": f"A-{at}"}, f"A-{at}")
     return run

@@ -32,6 +32,12 @@ def test_an_allowed_action_is_performed_once_and_recorded(app, play, db, ledger,
         {"amount": 0}, True, {"operation": "remove", "target": "A", "fields": {"amount": 0}}, "ledger",
         "book-1", 3, 5, 1200, "EUR", "free", 1, 1, "client:test",
     )  # fmt: skip
+    # The same by the names of document 003: attempted, happened, reversible and how.
+    told = db.execute(
+        """select step_id, request_metadata, response_metadata, reversible, reversal, status
+           from runtime_receipt order by receipt_id limit 1"""
+    ).fetchone()
+    assert told == ("book", kept[3], kept[4], True, kept[8], "success")
     events = db.execute(
         "select event_type from event_log where event_type like 'action.%' order by event_id"
     ).fetchall()

@@ -28,7 +28,7 @@ def nested(app):
     return start
 
 
-@pytest.mark.requirement("RT-06")
+@pytest.mark.requirement("RT-04", "RT-06")
 def test_writes_of_sub_workflows_count_for_the_root(app, play, db, ledger, nested):
     put_in_force(db, rule("free", "allow"))
     db.execute("update tenant set max_writes_per_run = 3")

@@ -12,13 +12,13 @@ import pytest
 from tests.tidy.sources import files, read
 from tests.tidy.sql_calls import FOLDER, graph
 from tests.tidy.sql_source import definitions
-from tests.worker import wake_paths, wake_paths_of_slots
+from tests.worker import wake_paths, wake_paths_of_graphs, wake_paths_of_slots
 from tests.worker.resting_stage import Stage, resting
 
 Path = Callable[[Stage], Iterator[None]]
 PATHS: list[Path] = [
     found
-    for module in (wake_paths, wake_paths_of_slots)
+    for module in (wake_paths, wake_paths_of_graphs, wake_paths_of_slots)
     for found in vars(module).values()
     if isgeneratorfunction(found)
 ]
@@ -28,13 +28,19 @@ PATHS: list[Path] = [
 CALLED_IN: dict[str, Path] = {
     "fn_approval_decide": wake_paths.an_approval_that_is_granted,
     "fn_approval_withdraw": wake_paths.an_approval_that_is_withdrawn,
+    "fn_event_routes_follow": wake_paths_of_graphs.an_event_that_a_route_turns_into_a_job,
     "fn_job_cancel": wake_paths_of_slots.a_slot_that_a_cancelled_job_frees,
     "fn_job_enqueue": wake_paths.a_job,
     "fn_job_report": wake_paths.a_report_of_another_worker,
     "fn_job_report_free": wake_paths.a_report_of_another_worker_that_waits_for_no_lock,
     "fn_job_report_set_aside": wake_paths_of_slots.a_slot_that_a_unit_set_aside_frees,
     "fn_job_retry": wake_paths.a_retry_by_hand,
+    "fn_job_workflow_refresh": wake_paths_of_graphs.a_job_graph_that_is_refreshed,
+    "fn_job_workflow_refresh_due": wake_paths_of_graphs.a_refresh_that_is_due,
+    "fn_job_workflow_retry": wake_paths_of_graphs.a_job_graph_whose_dead_job_is_retried,
+    "fn_job_workflows_refresh": wake_paths_of_graphs.a_refresh_of_all_job_graphs,
     "fn_leases_recover": wake_paths_of_slots.a_worker_that_is_lost,
+    "fn_mot_graph_emit": wake_paths_of_graphs.a_job_graph_that_is_emitted,
     "fn_receipt_reverse": wake_paths.an_effect_that_is_reversed,
     "fn_receipt_settle": wake_paths.a_receipt_that_a_person_settles,
     "fn_replay_plans_carry": wake_paths.a_plan_of_replays_that_is_carried_out,

@@ -15,16 +15,20 @@ from tests.worker.acting import open_approval, put_in_force, rule, state_of
 
 @pytest.fixture
 def nested(app, db, ledger):
-    """A run whose sub-workflow acts."""
+    """A run whose sub-workflow acts, once its `obstacles` are gone."""
+    obstacles: list[str] = []
     for name in ("carl", "dora", "emil", "fred"):
         db.execute("select fn_person_set(1, %s)", (name,))
 
     @app.operation
     async def book(ctx: sw.Context):
+        if obstacles:
+            return sw.Dead(obstacles.pop())
         return (await ctx.act("ledger", "put", "A", {"amount": 5}))["entry"]
 
     app.publish(sw.Workflow("inner", sw.Operation("book")))
     app.publish(sw.Workflow("outer", sw.SubWorkflow("inner")))
+    return obstacles
 
 
 async def asked(db) -> int:
@@ -56,30 +60,29 @@ def test_who_started_a_run_does_not_approve_the_action_of_its_sub_workflow(app, 
 
 SCHEDULE = "select fn_schedule_set(1, 'nightly', 'outer', '0 0 * * *', 'UTC', %s, 'latest', 1, %s, %s)"
 FIRE = "select run_id from fn_schedule_fire(1, 'nightly', %s, array[%s]::timestamptz[], %s)"
+DEAD = "select unit_id from job_dead_letter where resolved_at is null"
 
 
 @pytest.mark.requirement("RT-06")
 def test_who_published_scheduled_or_repeated_it_does_not_decide(app, play, db, turn, ledger, nested):
     put_in_force(db, rule("ask", "needs_approval"))
+    nested.append("a door is locked")
+    # The worker publishes the same graph again: the version stays that of dora.
+    graph = app.graphs["outer"].canonical.decode()
+    db.execute("select fn_workflow_publish(1, %s::jsonb, 'cli:dora')", (graph,))
     times = ["2031-01-01T00:00Z", "2031-01-02T00:00Z"]
 
     async def scenario():
         async with sw.Worker(app):
-            db.execute("update workflow_version set published_by = 'cli:dora'")
             # Whoever changes what a schedule starts is behind it as well, and stays so when it is deleted.
             db.execute(SCHEDULE, (Jsonb({}), times[0], "api:emil"))
             db.execute(SCHEDULE, (Jsonb({"more": 1}), times[0], "carl"))
             db.execute(SCHEDULE, (Jsonb({"more": 1}), times[0], "ben"))
             db.execute(FIRE, (times[0], times[0], times[1]))
-            approval = await asked(db)
+            await until_async(lambda: db.execute(DEAD).fetchone())
             db.execute("select fn_schedule_delete(1, 'nightly')")
-            db.execute(
-                """insert into dlq_replay_request (tenant_id, unit_id, approval_id, proposal_state,
-                       idempotency_key, requested_by, requested_at)
-                   select tenant_id, step_run_id, %s, 'scheduled', 'k', 'fred', now() from step_run
-                   where step_id = 'book'""",
-                (approval,),
-            )
+            db.execute("select fn_job_retry(1, %s, 'fred', 'the way is free')", db.execute(DEAD).fetchone())
+            approval = await asked(db)
             await none_decides(app, approval, "carl", "dora", "emil", "fred")
             await app.acting_as("ben").approval_decide(await app.approval(approval), "approve", "ben")
             await until_async(lambda: ledger.keys())

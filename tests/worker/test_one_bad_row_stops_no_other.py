@@ -83,6 +83,45 @@ def test_an_open_transaction_on_one_run_delays_no_other_run(app, play, db, dsn):
     play(scenario)
 
 
+WAITING = (
+    "select pid, xact_start from pg_stat_activity where datname = current_database()"
+    " and wait_event_type = 'Lock' and application_name = 'stepwell worker' and query like '%fn_job_report%'"
+)
+
+
+def test_a_batch_waits_for_a_locked_run_once(app, play, db, dsn):
+    """The wait has a limit. After it the other reports of the batch are sent without the locked run."""
+    waiting = asyncio.Event()
+    waits: set[tuple] = set()
+
+    @app.operation
+    async def act(n: int) -> int:
+        await waiting.wait()
+        return n
+
+    app.publish(sw.Workflow("one", sw.Operation("act")))
+
+    async def scenario():
+        async with sw.Worker(app, exchanges=1):
+            held, other = [await app.start("one", {"n": no}) for no in range(2)]
+            leased = "select count(*) = 2 from work_unit where lease_session_id is not null"
+            await until_async(lambda: db.execute(leased).fetchone()[0])
+            with psycopg.connect(dsn, options="-csearch_path=stepwell,public") as holder:
+                holder.execute("select from run_progress where run_id = %s for update", (held.id,))
+
+                def has_ended() -> bool:
+                    waits.update(db.execute(WAITING).fetchall())
+                    ended = "select finished_at is not null from run_detail where run_id = %s"
+                    return db.execute(ended, (other.id,)).fetchone()[0]
+
+                waiting.set()
+                await until_async(has_ended)
+            assert await held.result() == 0
+
+    play(scenario)
+    assert len(waits) == 1, waits
+
+
 def test_a_unit_that_cannot_be_leased_stops_no_other(app, play, db):
     @app.operation
     async def act(n: int) -> int:

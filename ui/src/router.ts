@@ -7,6 +7,7 @@ import HealthPage from "./pages/HealthPage.vue";
 import NotFoundPage from "./pages/NotFoundPage.vue";
 import SignInPage from "./pages/SignInPage.vue";
 import type { Counts } from "./api/console";
+import { readTokens } from "./registry/registry";
 import { account, loadSession } from "./session";
 
 declare module "vue-router" {
@@ -76,6 +77,12 @@ export const routes: RouteRecordRaw[] = [
     name: "workflow",
     component: () => import("./pages/workflows/WorkflowPage.vue"),
     meta: { titleKey: "workflows.one", section: "/workflows", whole: true, rail: true },
+  },
+  {
+    path: "/graphs",
+    name: "graphs",
+    component: () => import("./pages/graphs/GraphsPage.vue"),
+    meta: { titleKey: "graphs.title", icon: "graphs", group: "process", whole: true },
   },
   {
     path: "/approvals",
@@ -151,5 +158,7 @@ export const router = createRouter({
 router.beforeEach(async (to) => {
   if (account.value === undefined && !to.meta.isBare) await loadSession();
   if (account.value === null && !to.meta.isOpen) return { name: "sign-in", query: { to: to.fullPath }, replace: true };
+  // Without the tokens a page would show codes instead of words and colours for a moment.
+  if (account.value) await readTokens();
   return true;
 });

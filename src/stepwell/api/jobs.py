@@ -29,7 +29,7 @@ class JobView(Shown):
     """A free-standing job, or an operation step of a run."""
 
     job_id: Id
-    job_kind: str
+    scope: str = Field(description="job: free-standing; step: an operation step of a run")
     operation: str
     executor: str
     status: str | None

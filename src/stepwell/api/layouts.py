@@ -43,6 +43,9 @@ class Layout(BaseModel):
     fans: dict[str, Literal["and", "or"]] = Field(
         description="steps that several follow: all of them begin, or those of one branch"
     )
+    joins: dict[str, Literal["any"]] = Field(
+        description="jobs that begin after any of their parents; other steps begin after all of them"
+    )
     scopes: list[LayoutScope]
     content_labels: dict[str, list[str]] = Field(
         default_factory=dict,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import uvicorn
+from fastapi import FastAPI
 
 from stepwell.api.app import create_app
 from stepwell.api.envelope import LOOPBACK_NAMES
@@ -59,7 +60,13 @@ def serve(
         slack_conninfo=slack_conninfo,
     )
     _allow_many_connections()
-    config = uvicorn.Config(
+    config = config_of(app, certificate)
+    _Server(config, app.state.serving, ready_handle).run(sockets=[listener])
+
+
+def config_of(app: FastAPI, certificate: Certificate | None = None) -> uvicorn.Config:
+    """How a server process reads requests: its protocol, its limits and its time-outs."""
+    return uvicorn.Config(
         app,
         http=BoundedProtocol,
         h11_max_incomplete_event_size=HEADERS_BYTES_LIMIT,
@@ -73,7 +80,6 @@ def serve(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         limit_concurrency=CONNECTIONS_LIMIT,
     )
-    _Server(config, app.state.serving, ready_handle).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):

@@ -72,6 +72,8 @@ class Subscriber:
     waiting_bytes: int = 0
     # Why the stream ends; None while it is open.
     end: str | None = None
+    # What happened before the stream began is being read, and is not in `first` yet.
+    is_behind: bool = True
 
     @property
     def waits(self) -> bool:
@@ -101,7 +103,7 @@ class Subscriber:
         """End the stream. What waits is not sent; the stream can continue after what was sent."""
         if self.end is None:
             self.end = reason
-            if not self.waits:
+            if not self.waits and not self.is_behind:
                 self.sent = self.position
             self.first.clear()
             self.messages.clear()
@@ -173,6 +175,7 @@ class Feed:
             missed = [reset(reached, "unknown_position")]
         elif after is not None and after != reached:
             missed = await self._missed(subscriber, after, reached)
+        subscriber.is_behind = False
         if subscriber.end is None:
             subscriber.first.extend([Message(opening), *missed])
         subscriber.changed.set()

@@ -177,8 +177,10 @@ def verify(
         chosen = None if all_tenants else tenant or client.tenant_id
         return verify_tenants(client.conninfo, chosen, head, anchored, client.token)
 
-    # A tenant that is named may be any, and only the owner reads them all.
-    verdicts, not_read = ask(context, check, as_owner=all_tenants or tenant is not None)
+    # Only the owner reads the tables themselves, and all tenants; whoever has a token is bound to its tenant.
+    settings: Settings = context.obj
+    as_owner = settings.token is None or all_tenants or tenant is not None
+    verdicts, not_read = ask(context, check, as_owner=as_owner)
     if as_json:
         found = [
             {"tenant": name, **asdict(one), "problems": [p._asdict() for p in one.problems]}
@@ -268,7 +270,15 @@ def _say_what_was_read(
         days = min((one.kept_days for one in found if one.kept_days is not None), default=None)
         kept = "" if days is None else f", kept for {_many(days, 'day')} or longer after the end"
         said += f"; removed by retention: {_many(removed, 'run, job, approval or receipt')}{kept}"
+    untold = sum(one.untold_count for one in found)
+    if untold:
+        said += f"; {untold} of them before an upgrade, without an event that names them"
     typer.echo(said)
+    views = sorted({view for one in found for view in one.views})
+    if views:
+        typer.echo(f"read through views of the database: {', '.join(views)}; only the owner reads the tables")
+    elif not all(one.is_owner for one in found):
+        typer.echo("read as a role that owns no table: the database decides which rows it sees")
     for change in dict.fromkeys(change for one in found for change in one.setting_changes):
         typer.echo(f"changed setting: {change}")
     _say_what_vouches(found, anchor, keys, head)

@@ -34,6 +34,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "signal": _entry("signal", "Send an event to a run."),
         "schedule": _entry("schedule", "Start runs at fixed times: set, show, pause and delete schedules."),
         "jobs": _entry("jobs", "List, show, cancel and retry jobs."),
+        "graphs": _entry("graphs", "Emit graphs of jobs from templates; show and retry them; route events."),
     },
     "People": {
         "inbox": _entry("inbox", "Show the open work of a person."),

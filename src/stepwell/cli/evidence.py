@@ -145,7 +145,7 @@ def verify_file(
         typer.Option(help="A proof of 'evidence later' that the trusted block comes after the head."),
     ] = None,
     recorded: Annotated[
-        bool, typer.Option("--recorded", help="Compare with the sha256 in the database too.")
+        bool, typer.Option("--recorded", help="Compare with the sha256 and the block in the database too.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -170,7 +170,7 @@ def verify_file(
         print_json({"sha256": sha256, "is_recorded": known if recorded else None, "findings": told})
     else:
         nothing = (
-            "the sha256 was compared with the database"
+            "the sha256 and the head were compared with the database"
             if recorded
             else ("the head was compared with nothing: give --head, --anchor or --recorded")
         )
@@ -214,8 +214,11 @@ def _manifest(data: bytes) -> dict[str, Any]:
 
 
 async def _is_recorded(client: Client, data: bytes, sha256: str) -> bool:
-    found = await client.perform(evidence.recorded_bundles(client.tenant_id, _manifest(data)["run_id"]))
-    return sha256 in {bundle.bundle_sha256 for bundle in found}
+    """The table of bundles is not sealed, so the head must be a block of the chain too."""
+    said = _manifest(data)
+    found = await client.perform(evidence.recorded_bundles(client.tenant_id, said["run_id"]))
+    head = evidence.is_head(client.tenant_id, said["head"]["block_no"], said["head"]["block_hash"])
+    return sha256 in {bundle.bundle_sha256 for bundle in found} and await client.perform(head)
 
 
 def _show(data: bytes, sha256: str, findings: list[verify.Finding], known: bool, compared: str) -> None:
@@ -225,7 +228,7 @@ def _show(data: bytes, sha256: str, findings: list[verify.Finding], known: bool,
             Text.assemble((f"✗ {one.kind} ", "bold red"), one.place, (f": {one.detail} [{one.code}]", "dim"))
         )
     if not known:
-        unknown = f"the database has no bundle of run {_manifest(data)['run_id']} with this sha256"
+        unknown = f"the database has no bundle of run {_manifest(data)['run_id']} with this sha256 and head"
         screen.print(Text.assemble(("✗ unproven ", "bold red"), unknown))
     if findings or not known:
         count = len(findings) + (not known)

@@ -104,7 +104,7 @@ def show(
     title = Text.assemble(
         (f"{look.word('job').capitalize()} {short(found.job_id)}", "bold"), f"  {found.operation}   "
     )
-    screen.print(title.append_text(look.chip(found.job_kind, found.state_code)))
+    screen.print(title.append_text(look.chip(found.scope, found.state_code)))
     screen.print(Text(why.sentence_vi if lang == "vi" else why.sentence_en))
     facts = [f"{look.word('attempts')} {found.attempt}/{found.max_attempts}", f"{found.executor}"]
     if found.run_id is not None:

@@ -152,8 +152,10 @@ def _explain(error: Exception) -> tuple[str, int]:
     if type(error).__name__ == "NoArgsIsHelpError" and isinstance(error, typer.TyperException):
         # For a group that is called without a command, Typer raises an error that contains the help.
         return error.format_message(), error.exit_code
+    from stepwell import redaction  # only a command that fails loads its patterns
+
     sentence, code = _sentence(error)
-    return f"stepwell: {sentence}\n" if sentence else "", code
+    return f"stepwell: {redaction.text(sentence)}\n" if sentence else "", code
 
 
 def _sentence(error: Exception) -> tuple[str, int]:

@@ -166,7 +166,7 @@ def job_table(look: Look, jobs: list[Job]) -> Table:
         made.add_row(
             short(job.job_id),
             job.operation if job.run_id is None else f"{job.operation} ({job.run_id}/{job.step_id})",
-            look.chip(job.job_kind, job.state_code),
+            look.chip(job.scope, job.state_code),
             f"{job.attempt}/{job.max_attempts}",
             span(job.now_at - job.created_at),
             Text(job_note(job), style="dim"),

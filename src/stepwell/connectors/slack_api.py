@@ -31,7 +31,9 @@ class SlackRefused(EffectRefused):
     """Slack refused; `error` is its reason, such as channel_not_found."""
 
     def __init__(self, method: str, error: str) -> None:
-        super().__init__(f"slack {method}: {error}", hint=HINTS.get(error))
+        # The name of a secret before a colon hides the word behind it.
+        said = f"{error} is its answer" if error.endswith("auth") else error
+        super().__init__(f"slack {method}: {said}", hint=HINTS.get(error))
         self.error = error
 
 

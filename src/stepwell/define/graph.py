@@ -73,6 +73,12 @@ class GraphStep:
     catches: tuple[int, ...] | None = None
     over: str | None = None
     max_concurrency: int | None = None
+    # Only in templates of job graphs: the database makes these graphs.
+    join: str | None = None
+    delay_seconds: int | float | None = None
+    source_ref: str | None = None
+    target_ref: str | None = None
+    payload_ref: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"no": self.no, "id": self.id, "kind": self.kind}

@@ -245,6 +245,14 @@ _BY_KIND: Final[dict[str, dict[str, Read]]] = {
     "conditional": {"catches": lambda value, field: (), "test": _test},
     "map": {"over": _expression, "max_concurrency": _concurrency},
 }
+# What the database writes into the graph of a template of job graphs.
+_OF_TEMPLATES: Final[dict[str, Read]] = {
+    "join": lambda value, field: _one_of(value, field, ("any",)),
+    "delay_seconds": parse_duration,
+    "source_ref": require_text,
+    "target_ref": require_text,
+    "payload_ref": require_text,
+}
 _REQUIRED: Final = {
     "operation": "operation",
     "wait": "event",
@@ -255,9 +263,12 @@ _REQUIRED: Final = {
 
 
 def _as_stored(read: Read, is_stored: bool) -> Read:
-    """The reader of a field of a stored graph: a name is any text, tasks are as they are."""
+    """The reader of a field of a stored graph: a name is any text, tasks are as they are. A template of job
+    graphs declares only the attempts of a retry; the rest is that of the operation."""
     if is_stored and read is require_id:
         return require_text
+    if is_stored and read is _retry:
+        return lambda value, field: dict(value)
     if is_stored and read is require_tasks:
         return lambda value, field: tuple(value)
     return read
@@ -265,7 +276,7 @@ def _as_stored(read: Read, is_stored: bool) -> Read:
 
 def _read_step(value: object, field: str, *, is_stored: bool) -> GraphStep:
     kind = _one_of(_object(value, field, ("no", "id", "kind"), None)["kind"], f"{field}.kind", KINDS)
-    readers = _COMMON | _BY_KIND[kind]
+    readers = _COMMON | _BY_KIND[kind] | (_OF_TEMPLATES if is_stored else {})
     required = ("no", "id", "kind", *([_REQUIRED[kind]] if kind in _REQUIRED else []))
     given = _object(value, field, required, tuple(readers))
     if kind == "human" and not is_stored and "role" not in given and "assignee" not in given:

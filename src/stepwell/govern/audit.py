@@ -14,7 +14,7 @@ from stepwell.errors import NotFound
 from stepwell.govern.audit_blocks import BlockWalk
 from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.verify import PROBLEM_LIMIT, believed_lines
-from stepwell.store.calls import audit
+from stepwell.store.calls import audit, audit_relations, audit_rights
 from stepwell.store.calls.audit import AuditReader
 
 
@@ -39,6 +39,7 @@ def verify_tenants(
     """
     with audit.reading(conninfo, 0, token) as reader:
         known = reader.tenants()
+        lost = audit_relations.lost_tenants(reader.connection) if tenant is None else []
     chosen = {name: number for name, number in known.items() if tenant is None or tenant in (name, number)}
     if not chosen:
         raise NotFound(
@@ -48,12 +49,20 @@ def verify_tenants(
     for name, tenant_id in chosen.items():
         with audit.reading(conninfo, tenant_id, token) as reader:
             verdicts[name] = verify_log(reader, head, anchored)
+    for tenant_id in lost:
+        verdict = verdicts[f"number {tenant_id}"] = Verdict()
+        verdict.say("missing", f"tenant {tenant_id}", "rows of it are there, but not its own row")
     return verdicts, [name for name in known if name not in chosen]
 
 
 def verify_log(reader: AuditReader, head: str | None = None, anchored: Anchored | None = None) -> Verdict:
     """Check the whole chain of one tenant; stop at PROBLEM_LIMIT problems."""
-    verdict = Verdict()
+    verdict = Verdict(is_owner=audit_rights.is_owner(reader.connection))
+    odd = audit_relations.odd_relations(reader.connection)
+    for name, why in odd:
+        verdict.say("altered", f"the table {name}", f"{why}: what is read here is not what the engine reads")
+    if odd:
+        return verdict
     chain = reader.chain()
     hashes: dict[int, str] = {}
     if chain is not None and not chain.is_whole:
@@ -72,6 +81,7 @@ def verify_log(reader: AuditReader, head: str | None = None, anchored: Anchored 
         verdict.unsealed_count = reader.unsealed_count(chain)
     if hashes:
         verdict.head_hash = hashes[max(hashes)]
+    verdict.views = list(reader.views or ())
     if head is not None:
         verdict.head_no = next((number for number, found in hashes.items() if found == head), None)
         if verdict.head_no is None:

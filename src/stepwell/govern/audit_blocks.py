@@ -12,7 +12,7 @@ from stepwell.govern.audit_complete import check_complete
 from stepwell.govern.audit_governed import GovernedCheck
 from stepwell.govern.audit_places import event_place, name_records, position_of, sealed_record
 from stepwell.govern.audit_retention import Retention
-from stepwell.govern.audit_units import check_definitions, check_units
+from stepwell.govern.audit_units import check_definitions, check_records, check_units
 from stepwell.govern.audit_verdict import Verdict
 from stepwell.govern.verify import (
     PROBLEM_LIMIT,
@@ -198,6 +198,13 @@ class BlockWalk:
             place = f"the streams of block {block['block_no']}"
             self.verdict.say("altered", place, "they do not match its header")
 
+    def _check_entries(self, block: Record) -> None:
+        """A part of the block was archived: the hashes of its streams must still be those of the header."""
+        hashes = [one.entry_hash for one in self.reader.stream_entries(int(block["block_no"]))]
+        if root(hashes).hex() != block["stream_root"] or len(hashes) != block["stream_count"]:
+            place = f"the streams of block {block['block_no']}"
+            self.verdict.say("altered", place, "they do not match its header")
+
     def _find(
         self, block: Record, kept: Leaves | BrokenLeaves | None, records: list[Record], leaves: list[bytes]
     ) -> None:
@@ -216,6 +223,8 @@ class BlockWalk:
         else:
             named, gone = name_records(self.chain, verdict, kept, records, leaves, self.archived.months)
             verdict.archived_event_count += gone
+            if gone:
+                self._check_entries(block)
         # Where no record is named, all the missing ones were archived, or the block itself is the finding.
         if named == gone == 0:
             verdict.say(
@@ -268,11 +277,14 @@ class BlockWalk:
             )
         for tx, event_id in reader.impossible_events(PROBLEM_LIMIT):
             verdict.say("inserted", f"event {tx}/{event_id}", "no transaction has this number yet")
-        check_units(reader, verdict)
+        check_units(reader, verdict, self.archived)
         check_definitions(reader, verdict, self.archived)
+        check_records(reader, verdict, self.archived)
         governed = GovernedCheck(reader, self.chain, verdict, self.archived)
         governed.check()
         check_complete(reader, verdict, self.archived, governed.judged)
+        for detail in dict.fromkeys(reader.unreadable):
+            verdict.say("altered", "an event or a record beside the log", f"it cannot be read: {detail}")
         if not self.archived.is_whole:
             verdict.say(
                 "altered", "the archived months", "the newest event about them names no months and no number"

@@ -28,7 +28,8 @@ Judged = Mapping[int, tuple[str | None, int | None, int | None]]
 
 def check_complete(reader: AuditReader, verdict: Verdict, archived: Archived, judged: Judged) -> None:
     """`judged` has, for each verdict of the log, its effect, receipt and approval."""
-    for what, kind, state, number, some, tx, event_id in reader.lives(ENDS, not archived.months, OPEN_LIMIT):
+    begun = reader.begun(archived)
+    for what, kind, state, number, some, tx, event_id in reader.lives(ENDS, begun, OPEN_LIMIT):
         if what == "gap":
             place = f"event {tx}/{event_id} ({kind}, unit {number})"
             verdict.say("missing", place, f"a change of its unit between {state} and this one")
@@ -40,14 +41,17 @@ def check_complete(reader: AuditReader, verdict: Verdict, archived: Archived, ju
         else:
             named = [f"{kind} {short(unit_id)} ({state})" for unit_id in some or () if unit_id is not None]
             verdict.open_units += named[: OPEN_LIMIT - len(verdict.open_units)]
-    _check_decisions(reader, verdict, archived, judged)
+    _check_decisions(reader, verdict, archived, judged, begun)
 
 
-def _check_decisions(reader: AuditReader, verdict: Verdict, archived: Archived, judged: Judged) -> None:
+def _check_decisions(
+    reader: AuditReader, verdict: Verdict, archived: Archived, judged: Judged, begun: set[int]
+) -> None:
+    """`begun` are the streams whose first events are of archived months."""
     logged: set[int] = set()
     # Receipts whose first event says everything; those of earlier releases are not checked.
     modern: set[int] = set()
-    for number, is_receipt, payload in tables.effects(reader):
+    for number, is_receipt, payload, is_old in tables.effects(reader, archived):
         logged.add(number)
         told = payload_of({"payload": payload})
         if is_receipt and "connector" in told:
@@ -55,12 +59,12 @@ def _check_decisions(reader: AuditReader, verdict: Verdict, archived: Archived, 
         if number in modern:
             named = typed(told, {"verdict_id": "i"})["verdict_id"]
             allowed = None if named is None else judged.get(named)
-            if (allowed is None or allowed[1] != number) and not archived.months:
+            if (allowed is None or allowed[1] != number) and not is_old:
                 verdict.say("missing", f"receipt {number}", "no verdict of the log allowed this effect")
     for verdict_id, (effect, receipt_id, approval_id) in sorted(judged.items()):
         verdict.verdict_effects[str(effect)] = verdict.verdict_effects.get(str(effect), 0) + 1
         wanted = {"allow": receipt_id, "needs_approval": approval_id}.get(str(effect), 0)
-        if wanted == 0 or archived.months or wanted in logged:
+        if wanted == 0 or wanted in logged or (wanted is not None and wanted >> 20 in begun):
             continue
         if len(verdict.problems) < PROBLEM_LIMIT:
             what = (

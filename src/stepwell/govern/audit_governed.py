@@ -57,13 +57,13 @@ class GovernedCheck:
                 after = (events[-1]["tx"], events[-1]["event_id"])
             if len(events) < PAGE:
                 break
-        for verdict_id, unit_id in tables.verdict_units(self.reader):
+        for verdict_id, unit_id, at in tables.verdict_units(self.reader):
             if verdict_id in self.judged:
                 continue
             if unit_id is not None and self.unnumbered[unit_id] > 0:
                 self.unnumbered[unit_id] -= 1
                 self.verdict.earlier_count += 1
-            elif len(self.verdict.problems) < PROBLEM_LIMIT and not self.archived.months:
+            elif len(self.verdict.problems) < PROBLEM_LIMIT and str(at)[:7] not in self.archived.months:
                 self.verdict.say("inserted", f"verdict {verdict_id}", "the log has no event of it")
 
     def _compare_verdicts(self, events: Sequence[Row]) -> None:

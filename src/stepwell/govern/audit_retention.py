@@ -32,6 +32,7 @@ class Retention:
     def __init__(self, reader: AuditReader, verdict: Verdict) -> None:
         self._removals: list[_Removal] = []
         self._began: tuple[Position, str] | None = None
+        self._is_told = False
         self._verdict = verdict
         for position, kind, at, actor, payload in reader.told(
             "retention.removed", "retention.began", "setting.changed"
@@ -44,11 +45,20 @@ class Retention:
             elif not isinstance(told.get("kept_since"), str):
                 verdict.say("altered", f"event {position[0]}/{position[1]}", "it names no time of retention")
             elif kind == "retention.began":
-                self._began = self._began or (position, told["kept_since"])
+                self._begin(position, at, told["kept_since"])
             else:
                 self._take(position, at, told)
+            self._is_told = True
         self._removals.sort(key=lambda one: one.first_no)
         self._firsts = [one.first_no for one in self._removals]
+
+    def _begin(self, position: Position, at: str, kept_since: str) -> None:
+        """Only the upgrade of a database writes it, once, before everything else that is told here."""
+        if self._is_told or kept_since > at:
+            detail = "retention told its removals before, or it names a time after itself"
+            self._verdict.say("inserted", f"event {position[0]}/{position[1]} (retention.began)", detail)
+        else:
+            self._began = (position, kept_since)
 
     def _take(self, position: Position, at: str, told: dict[str, Any]) -> None:
         numbers = told.get("numbers")
@@ -83,6 +93,8 @@ class Retention:
             if self._began is None or last >= self._began[0] or ended_at >= self._began[1]:
                 detail = "its rows are gone, and no event of retention says so"
                 self._verdict.say("missing", f"unit {unit_id}", detail)
+            else:
+                self._verdict.untold_count += 1
         elif ended_at >= found.kept_since:
             detail = (
                 f"retention removed it, but it ended after {found.kept_since}, the time that its event names"

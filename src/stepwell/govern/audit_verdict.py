@@ -40,6 +40,8 @@ class Verdict:
     # The values beside the log that were compared; the runs and jobs that retention has removed with theirs.
     value_count: int = 0
     removed_count: int = 0
+    # Of these, the ones that only their age explains: an earlier release removed them without an event.
+    untold_count: int = 0
     # The fewest days after which retention removed something; the last changes of settings that decide it.
     kept_days: int | None = None
     setting_changes: list[str] = field(default_factory=list)
@@ -54,6 +56,11 @@ class Verdict:
     open_units: list[str] = field(default_factory=list)
     # How often policy allowed, denied or asked. A verdict without its outcome is a problem.
     verdict_effects: dict[str, int] = field(default_factory=dict)
+
+    # False: the caller does not own the tables, and the database decides which rows it sees.
+    is_owner: bool = True
+    # The views of the database that were read in place of tables, because the caller may not read the tables.
+    views: list[str] = field(default_factory=list)
 
     @property
     def is_intact(self) -> bool:

@@ -17,7 +17,6 @@ from stepwell.govern import verify
 from stepwell.govern.audit_places import sealed_record
 from stepwell.govern.single_file import single_file
 from stepwell.govern.verify import EVENT_FIELDS, Story, commitment, run_facts, salt_of, value_hash
-from stepwell.machines.model import Registry
 from stepwell.store.calls.audit import AuditReader, BrokenLeaves, Chain, Position, StreamEntry
 
 # The verifier in JavaScript: one file, also in the console.
@@ -147,11 +146,10 @@ def _is_metadata(event: Mapping[str, Any]) -> bool:
 class Known:
     """Hash trees and headers of blocks, which never change: the bundles of one pass share them.
 
-    The keys are the identity of the chain and the number of a block. The machines and the largest number of
-    events are those at the begin of the pass.
+    The keys are the identity of the chain and the number of a block. The largest number of events is that
+    at the begin of the pass.
     """
 
-    machines: Registry | None = None
     event_limit: int | None = None
 
     leaves: dict[tuple[str, int], Tree] = field(default_factory=dict)

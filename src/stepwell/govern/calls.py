@@ -136,6 +136,7 @@ class GovernCalls(Calls):
         )
 
     async def policies(self, *, limit: int = 100) -> list[PolicyVersion]:
+        """The newest versions of the policy."""
         return await self._govern(lambda client: policy_calls.versions(client.tenant_id, limit))
 
     async def policy(self, version_no: int | None = None) -> PolicyVersion:
@@ -163,6 +164,7 @@ class GovernCalls(Calls):
         )
 
     async def problem(self, problem_id: int) -> Problem:
+        """One problem."""
         found = await self._govern(lambda client: problem_calls.problem(client.tenant_id, problem_id))
         if found is None:
             raise NotFound(f"problem {problem_id} does not exist", field="problem")
@@ -179,11 +181,13 @@ class GovernCalls(Calls):
     async def receipts(
         self, *, run_id: int | None = None, state: str | None = None, limit: int = 100
     ) -> list[Receipt]:
+        """The newest receipts, of one run or state or of all."""
         return await self._govern(
             lambda client: receipt_calls.receipts(client.tenant_id, run_id, state, limit)
         )
 
     async def receipt(self, receipt_id: int) -> Receipt:
+        """One receipt."""
         found = await self._govern(lambda client: receipt_calls.receipt(client.tenant_id, receipt_id))
         if found is None:
             raise NotFound(f"receipt {short(receipt_id)} does not exist", field="receipt")

@@ -225,11 +225,11 @@ def _sealed_files(exporter: Exporter, with_payloads: bool) -> dict[str, bytes] |
         last: dict[int, Position] = {event["stream_id"]: _position(event) for event in events}
         until = {stream_id: reader.block_of(position) or 0 for stream_id, position in sorted(last.items())}
         streams = [{"stream_id": stream_id, "last_block_no": until[stream_id]} for stream_id in until]
-        shown = bundle.Proofs(reader, chain, run_id, until, known).shown(events, with_payloads)
+        # With the events of earlier bundles that lie before the last event of the run: its blocks count them.
+        shown = bundle.Proofs(reader, chain, run_id, until, known).shown(every, with_payloads)
         contents = bundle.contents(reader, chain, found, shown, streams, with_payloads)
         blocks = known.headers_of(reader, chain, until.values())
-        machines = known.machines = known.machines or reader.registry()
-    report = render(contents, shown, found, chain, blocks, machines)
+    report = render(contents, shown, found, chain, blocks)
     return contents.files() | {"report.html": report.encode()}
 
 

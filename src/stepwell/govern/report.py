@@ -1,7 +1,7 @@
 """Write the evidence of a run for people: receives its contents, returns one HTML page without scripts.
 
-The page has both languages; two radio buttons choose one. Labels and colours of states come from the
-registry.
+The page has both languages; two radio buttons choose one. What it says about the run is what the documents of
+the bundle say; only the names of the tenant, of tasks and of items of Maps are those of the database.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from stepwell.govern.bundle import Contents
-from stepwell.machines.model import Registry, State
 from stepwell.store.calls.audit import Chain
 from stepwell.translations.report import REPORT
+from stepwell.translations.states import look
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # Longer tables are cut after so many rows; events.jsonl has all events.
@@ -36,11 +36,10 @@ Row = dict[str, Any]
 
 
 def render(
-    contents: Contents, events: Sequence[Row], found: Row, chain: Chain, blocks: Sequence[Row],
-    registry: Registry,
+    contents: Contents, events: Sequence[Row], found: Row, chain: Chain, blocks: Sequence[Row]
 ) -> str:  # fmt: skip
-    """`found` has the names of steps, tasks and sub-workflow runs; all else is what the events say."""
-    return _Report(contents, events, found, chain, blocks, registry).page()
+    """`found` has the names of the tenant, tasks and items, and sub-runs; all else is what the events say."""
+    return _Report(contents, events, found, chain, blocks).page()
 
 
 class _Report:
@@ -51,16 +50,19 @@ class _Report:
         found: Row,
         chain: Chain,
         blocks: Sequence[Row],
-        registry: Registry,
     ) -> None:
         self.contents = contents
         self.run = contents.run
         self.events = events
         self.chain = chain
         self.blocks = blocks
-        self.registry = registry
-        self.found = found["run"]
+        # The sealed input names workflow, version and definition; only earlier releases sealed none.
+        sealed = {name: self.run[name] for name in ("workflow", "version_no", "graph_hash")}
+        self.found = found["run"] | {name: told for name, told in sealed.items() if told is not None}
         self.names = {int(unit_id): escape(name) for unit_id, name in found["names"].items()}
+        for step in self.run["steps"]:
+            if step["name"] is not None:
+                self.names[step["unit_id"]] = escape(step["name"])
         self.names[self.run["run_id"] << 20] = word("itself")
         for item in contents.documents["approvals.json"]:
             self.names[item["approval_id"]] = _text(item["action"])
@@ -179,7 +181,7 @@ class _Report:
             cards.append(
                 f'<div class="card">{self.chip("approval", item["state_code"])} '
                 f"<strong>{_text(item['action'])}</strong> · {about} "
-                f'<span class="soft">{asked} · {item["quorum"]} {word("of_votes")}</span>'
+                f'<span class="soft">{asked} · {word("of_votes")}: {item["quorum"]}</span>'
                 f"{reason}<ul>{votes}</ul></div>"
             )
         return _section("approvals", "".join(cards), len(cards))
@@ -269,27 +271,18 @@ class _Report:
         heads = ("when", "event", "step", "change", "actor", "position")
         return _section("events", _table(heads, rows) + rest, len(self.events))
 
-    def _state(self, scope: str, state_code: str) -> State | None:
-        machine = self.registry.active(scope)
-        states = machine.states if machine is not None else ()
-        return next((state for state in states if state.state_code == state_code), None)
-
     def label(self, scope: str, state_code: str) -> str:
-        state = self._state(scope, state_code)
-        if state is None:
-            return escape(state_code)
-        key = state.ui_label_i18n_key
-        return _both(self.registry.text(key, "en"), self.registry.text(key, "vi"))
+        found = look(scope, state_code)
+        return escape(state_code) if found is None else _both(*found.words)
 
     def chip(self, scope: str, state_code: str) -> str:
         """Icon, text and colour of a state."""
-        state = self._state(scope, state_code)
-        if state is None:
+        found = look(scope, state_code)
+        if found is None:
             return f'<span class="chip">{escape(state_code)}</span>'
-        colour = self.registry.colours[state.ui_color_token]
         return (
-            f'<span class="chip" style="color:{escape(colour.fg)};background:{escape(colour.bg)}">'
-            f"{escape(state.ui_icon_glyph)} {self.label(scope, state_code)}</span>"
+            f'<span class="chip" style="color:{found.fg};background:{found.bg}">'
+            f"{found.sign} {self.label(scope, state_code)}</span>"
         )
 
 

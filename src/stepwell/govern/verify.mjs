@@ -1070,7 +1070,13 @@ class Bundle {
     const told = sealing.find((payload) => payload.digest === digest)
     if (sealing.length === 0) this.say('contents.unsealed', 'the files of the bundle')
     else if (told === undefined) this.say('contents.differs', 'the files of the bundle')
-    else this.checkCounts(told.streams)
+    else {
+      this.checkCounts(told.streams)
+      // Earlier releases did not say it.
+      if (Object.hasOwn(told, 'mode') && (told.mode === 'development') !== Object.hasOwn(this.run, 'mode')) {
+        this.say('document.differs', 'run.json.mode')
+      }
+    }
   }
 
   checkCounts(told) {
@@ -1325,7 +1331,7 @@ export function read(data) {
 
 /** Anchored headers. Other lines are ignored: after a crash a block is written again. */
 export function readAnchor(data) {
-  return new TextDecoder().decode(data).split('\n').flatMap((line) => {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(data).split('\n').flatMap((line) => {
     try {
       const found = parse(line, true)
       const fits = isObject(found) && hasType(found.chain_id, 't') && hasType(found.block_no, 'i') && hasType(found.block_hash, 'h')
@@ -1338,7 +1344,7 @@ export function readAnchor(data) {
 
 /** Public keys, one in each line, oldest first; the rest of a line after `#` is ignored. */
 export function readKeys(data) {
-  const found = text(data).split('\n').map((line) => line.split('#')[0].trim()).filter((key) => key !== '')
+  const found = text(data).split('\n').map((line) => line.split('#')[0].replace(/^[ \t\r]+|[ \t\r]+$/g, '')).filter((key) => key !== '')
   if (found.length === 0 || !found.every((key) => hasType(key, 'h')) || new Set(found).size !== found.length) {
     throw new Error('keys: one public key in each line is accepted, 64 hexadecimal digits, each once')
   }

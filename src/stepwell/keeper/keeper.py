@@ -13,6 +13,7 @@ import math
 import threading
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from stepwell.define import cron
 from stepwell.errors import DatabaseUnavailable, InvalidInput, PermissionDenied, StepwellError
@@ -30,11 +31,13 @@ REPLAY_LIMIT = 500
 # Dead letters that one pass begins to replay; the outcomes of a part are seen before the next.
 PLAN_LIMIT = 100
 PROBLEM_LIMIT = 500
+ROUTE_LIMIT = 1_000
 # In one tick, full batches are followed by more, at most so often; then stop and lead are checked again.
 ROUND_LIMIT = 50
 HOUSEKEEPING_PERIOD = timedelta(hours=1)
 # How often problems are checked, and a part of the units is searched for leases of lost sessions.
 LOOK_PERIOD = timedelta(seconds=1)
+REFRESH_PERIOD = timedelta(seconds=15)
 PAUSE_MIN_SECONDS = 0.005
 # Short, so that a database that is back, or has room on its disk again, is kept at once.
 RECONNECT_MAX_SECONDS = 2.0
@@ -84,6 +87,7 @@ class Keeper:
         self._partitions_at: datetime | None = None
         self._sweep_at: datetime | None = None
         self._look_at: datetime | None = None
+        self._refresh_at: datetime | None = None
         self._search_page = 0
         self._has_passed = False
         self._sealing = Sealing(conninfo, anchor, key_file, evidence)
@@ -178,9 +182,11 @@ class Keeper:
             lambda: connection.perform(keep.recover_receipts(RECEIPT_LIMIT)),
             0,
         )
-        started = duties.perform(connection, "fire schedules", lambda: self._fire_schedules(connection), 0)
+        started = self._fire_schedules(connection)
         if self._has_passed or is_asked_for:
+            duties.perform(connection, "route events", lambda: self._route(connection), 0)
             self._look(connection, now)
+            self._refresh(connection, now)
             self._sweep(connection, now)
         self._has_passed = True
         return replace(tick, started_count=started)
@@ -193,17 +199,30 @@ class Keeper:
         return count
 
     def _fire_schedules(self, connection: KeeperConnection) -> int:
+        """Each schedule has its own error and pause: one that cannot fire now stops no other."""
         started = 0
-        for due in connection.perform(schedules.due_schedules(SCHEDULE_LIMIT)):
-            try:
-                started += len(connection.perform(firing(due)))
-            except StepwellError as error:
-                if error.is_transient or connection.is_broken:
-                    raise
-                # A schedule that cannot be fired does not stop the others.
-                _log.warning("the keeper postponed schedule %s: %s", due.name, error)
-                connection.perform(keep.set_aside(due.tenant_id, "schedule", due.name, error))
+        due = self._duties.perform(
+            connection,
+            "read schedules",
+            lambda: connection.perform(schedules.due_schedules(SCHEDULE_LIMIT)),
+            list[schedules.DueSchedule](),
+        )
+        for each in due:
+            if self._stop.is_set():
+                break
+            what = f"fire schedule {each.name} of tenant {each.tenant_id}"
+            started += self._duties.perform(connection, what, partial(self._fire, connection, each), 0)
         return started
+
+    def _fire(self, connection: KeeperConnection, due: schedules.DueSchedule) -> int:
+        try:
+            return len(connection.perform(firing(due)))
+        except StepwellError as error:
+            if error.is_transient or connection.is_broken:
+                raise
+            _log.warning("the keeper postponed schedule %s: %s", due.name, error)
+            connection.perform(keep.set_aside(due.tenant_id, "schedule", due.name, error))
+            return 0
 
     def _make_partitions(self, connection: KeeperConnection, now: datetime) -> None:
         """Every hour of the database clock, and when this keeper gets the lead."""
@@ -232,6 +251,25 @@ class Keeper:
             "search lost leases",
             lambda: connection.perform(keep.find_leases(self._search_page)),
             self._search_page,
+        )
+
+    def _route(self, connection: KeeperConnection) -> int:
+        """Route what is in the log, in parts: nobody waits long for the locks of one."""
+        job_count = 0
+        for _ in range(ROUND_LIMIT):
+            count, is_full = connection.perform(keep.follow_routes(ROUTE_LIMIT))
+            job_count += count
+            if not is_full:
+                break
+        return job_count
+
+    def _refresh(self, connection: KeeperConnection, now: datetime) -> None:
+        """Enqueue the jobs that refresh job workflows."""
+        if self._refresh_at is not None and self._refresh_at - REFRESH_PERIOD <= now < self._refresh_at:
+            return
+        self._refresh_at = now + REFRESH_PERIOD
+        self._duties.perform(
+            connection, "refresh job workflows", lambda: connection.perform(keep.enqueue_refreshes()), 0
         )
 
     def _sweep(self, connection: KeeperConnection, now: datetime) -> None:

@@ -41,6 +41,7 @@ def draw(graph: Graph, graph_hash: str, lanes_by: LanesBy) -> dict[str, Any]:
         "steps": {name: [getattr(step, name) for step in graph.steps] for name in _COLUMNS},
         "conditionals": conditionals,
         "fans": _fans(graph),
+        "joins": {str(step.no): step.join for step in graph.steps if step.join is not None},
         "scopes": drawing["scopes"],
     }
 

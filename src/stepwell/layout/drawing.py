@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 # Stored drawings of another version are made again.
-LAYOUT_VERSION: Final = 3
+LAYOUT_VERSION: Final = 4
 
 BOX_WIDTH: Final = 128
 BOX_HEIGHT: Final = 40

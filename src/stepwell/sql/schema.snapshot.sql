@@ -529,6 +529,24 @@ alter table stepwell.event_reader enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.event_route
+create table stepwell.event_route (
+    tenant_id integer not null,
+    route_name text not null,
+    event_type text not null,
+    operation_id integer not null,
+    fields text[] not null,
+    priority smallint default 0 not null,
+    last_tx xid8 not null,
+    last_event_id bigint not null,
+    since pg_snapshot not null,
+    created_at timestamp with time zone not null,
+    created_by text not null
+);
+alter table stepwell.event_route enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.event_type_registry
 create table stepwell.event_type_registry (
     event_type text not null,
@@ -916,6 +934,45 @@ create table stepwell.job_ready (
     put_by xid8 default pg_current_xact_id() not null
 ) with (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=500, fillfactor=100);
 alter table stepwell.job_ready enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.job_template
+create table stepwell.job_template (
+    tenant_id integer not null,
+    template_id text not null,
+    workflow_id integer not null,
+    workflow_kind text not null,
+    description text not null,
+    template jsonb not null,
+    registered_at timestamp with time zone not null,
+    registered_by text not null
+);
+alter table stepwell.job_template enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.job_workflow_detail
+create table stepwell.job_workflow_detail (
+    tenant_id integer not null,
+    workflow_id bigint not null,
+    template_id text not null,
+    workflow_kind text not null,
+    generator text not null,
+    params_keys text[] not null,
+    ref_params jsonb not null,
+    status text default 'active'::text not null,
+    refreshed_at timestamp with time zone
+);
+alter table stepwell.job_workflow_detail enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.job_workflow_kind
+create table stepwell.job_workflow_kind (
+    workflow_kind text not null,
+    description text not null
+);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -1775,7 +1832,8 @@ create table stepwell.workflow_version (
     published_at timestamp with time zone not null,
     published_by text not null,
     input_schema jsonb,
-    maps_input boolean default false not null
+    maps_input boolean default false not null,
+    is_template boolean default false not null
 );
 alter table stepwell.workflow_version enable row level security;
 -- granted to stepwell_api: select
@@ -2065,6 +2123,18 @@ alter table stepwell.event_inbox add constraint event_inbox_pkey PRIMARY KEY (te
 -- constraint: stepwell.event_reader.event_reader_pkey
 alter table stepwell.event_reader add constraint event_reader_pkey PRIMARY KEY (tenant_id, reader_name);
 
+-- constraint: stepwell.event_route.event_route_pkey
+alter table stepwell.event_route add constraint event_route_pkey PRIMARY KEY (tenant_id, route_name);
+
+-- constraint: stepwell.event_route.route_fields_are_bounded
+alter table stepwell.event_route add constraint route_fields_are_bounded CHECK ((cardinality(fields) <= 20));
+
+-- constraint: stepwell.event_route.route_name_is_plain
+alter table stepwell.event_route add constraint route_name_is_plain CHECK ((route_name ~ '^[a-z0-9][a-z0-9._-]{0,99}$'::text));
+
+-- constraint: stepwell.event_route.route_operation_exists
+alter table stepwell.event_route add constraint route_operation_exists FOREIGN KEY (tenant_id, operation_id) REFERENCES stepwell.operation(tenant_id, operation_id);
+
 -- constraint: stepwell.event_type_registry.event_type_is_dotted
 alter table stepwell.event_type_registry add constraint event_type_is_dotted CHECK ((event_type ~ '^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$'::text));
 
@@ -2102,7 +2172,7 @@ alter table stepwell.executor_class add constraint class_name_is_unique UNIQUE (
 alter table stepwell.executor_class add constraint executor_class_pkey PRIMARY KEY (executor_class_id);
 
 -- constraint: stepwell.executor_class.the_generator_never_executes
-alter table stepwell.executor_class add constraint the_generator_never_executes CHECK ((class_name !~ '^mot([_:-]|$)'::text));
+alter table stepwell.executor_class add constraint the_generator_never_executes CHECK ((class_name !~ '(^|[^a-z0-9])(mot|mother[^a-z0-9]*of[^a-z0-9]*task)([^a-z0-9]|$)'::text));
 
 -- constraint: stepwell.failure_class_registry.classification_is_known
 alter table stepwell.failure_class_registry add constraint classification_is_known CHECK ((classification = ANY (ARRAY['transient'::text, 'permanent'::text])));
@@ -2265,6 +2335,36 @@ alter table stepwell.job_line add constraint job_line_pkey PRIMARY KEY (tenant_i
 
 -- constraint: stepwell.job_ready.job_ready_pkey
 alter table stepwell.job_ready add constraint job_ready_pkey PRIMARY KEY (executor_class_id, tenant_id, workspace_id, rank, operation_id, unit_id);
+
+-- constraint: stepwell.job_template.job_template_pkey
+alter table stepwell.job_template add constraint job_template_pkey PRIMARY KEY (tenant_id, template_id);
+
+-- constraint: stepwell.job_template.template_id_is_plain
+alter table stepwell.job_template add constraint template_id_is_plain CHECK ((template_id ~ '^[a-z][a-z0-9._-]{0,99}$'::text));
+
+-- constraint: stepwell.job_template.template_kind_exists
+alter table stepwell.job_template add constraint template_kind_exists FOREIGN KEY (workflow_kind) REFERENCES stepwell.job_workflow_kind(workflow_kind);
+
+-- constraint: stepwell.job_template.template_workflow_exists
+alter table stepwell.job_template add constraint template_workflow_exists FOREIGN KEY (tenant_id, workflow_id) REFERENCES stepwell.workflow_registry(tenant_id, workflow_id);
+
+-- constraint: stepwell.job_workflow_detail.job_workflow_detail_pkey
+alter table stepwell.job_workflow_detail add constraint job_workflow_detail_pkey PRIMARY KEY (tenant_id, workflow_id);
+
+-- constraint: stepwell.job_workflow_detail.job_workflow_kind_exists
+alter table stepwell.job_workflow_detail add constraint job_workflow_kind_exists FOREIGN KEY (workflow_kind) REFERENCES stepwell.job_workflow_kind(workflow_kind);
+
+-- constraint: stepwell.job_workflow_detail.status_is_known
+alter table stepwell.job_workflow_detail add constraint status_is_known CHECK ((status = ANY (ARRAY['active'::text, 'succeeded'::text, 'failed'::text, 'partially_failed'::text, 'cancelled'::text])));
+
+-- constraint: stepwell.job_workflow_detail.the_generator_names_its_template
+alter table stepwell.job_workflow_detail add constraint the_generator_names_its_template CHECK ((generator = ('MOT:'::text || template_id)));
+
+-- constraint: stepwell.job_workflow_kind.job_workflow_kind_pkey
+alter table stepwell.job_workflow_kind add constraint job_workflow_kind_pkey PRIMARY KEY (workflow_kind);
+
+-- constraint: stepwell.job_workflow_kind.workflow_kind_is_plain
+alter table stepwell.job_workflow_kind add constraint workflow_kind_is_plain CHECK ((workflow_kind ~ '^[a-z][a-z0-9_]{0,62}$'::text));
 
 -- constraint: stepwell.keeper_lead.keeper_lead_pkey
 alter table stepwell.keeper_lead add constraint keeper_lead_pkey PRIMARY KEY (is_only);
@@ -2674,6 +2774,9 @@ alter table stepwell.worker_session add constraint session_key_is_unique UNIQUE 
 -- constraint: stepwell.worker_session.slot_count_is_bounded
 alter table stepwell.worker_session add constraint slot_count_is_bounded CHECK (((slot_count >= 1) AND (slot_count <= 10000)));
 
+-- constraint: stepwell.worker_session.the_generator_opens_no_session
+alter table stepwell.worker_session add constraint the_generator_opens_no_session CHECK ((worker_name !~* '^mot(:|$)'::text)) NOT VALID;
+
 -- constraint: stepwell.worker_session.worker_session_pkey
 alter table stepwell.worker_session add constraint worker_session_pkey PRIMARY KEY (session_id);
 
@@ -2836,6 +2939,15 @@ CREATE UNIQUE INDEX job_key_is_unique ON stepwell.job_detail USING btree (tenant
 -- index: stepwell.job_ready_put_by_idx
 CREATE INDEX job_ready_put_by_idx ON stepwell.job_ready USING btree (put_by);
 
+-- index: stepwell.job_workflows_active
+CREATE INDEX job_workflows_active ON stepwell.job_workflow_detail USING btree (tenant_id, refreshed_at NULLS FIRST, workflow_id) WHERE (status = 'active'::text);
+
+-- index: stepwell.job_workflows_by_status
+CREATE INDEX job_workflows_by_status ON stepwell.job_workflow_detail USING btree (tenant_id, status, workflow_id);
+
+-- index: stepwell.job_workflows_by_template
+CREATE INDEX job_workflows_by_template ON stepwell.job_workflow_detail USING btree (tenant_id, template_id, workflow_id);
+
 -- index: stepwell.jobs_by_trace
 CREATE INDEX jobs_by_trace ON stepwell.job_detail USING btree (tenant_id, trace_id) WHERE (trace_id IS NOT NULL);
 
@@ -2995,6 +3107,9 @@ CREATE INDEX warnings_by_time ON stepwell.iu_lifecycle_log USING btree (tenant_i
 -- trigger: stepwell.audit_block.audit_block_is_final
 CREATE TRIGGER audit_block_is_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.audit_block FOR EACH STATEMENT EXECUTE FUNCTION stepwell._audit_block_refuse();
 
+-- trigger: stepwell.consumer_registry.the_generator_never_executes
+CREATE TRIGGER the_generator_never_executes INSTEAD OF INSERT OR UPDATE ON stepwell.consumer_registry FOR EACH ROW EXECUTE FUNCTION stepwell._surface_refuse();
+
 -- trigger: stepwell.development_mode.development_mode_is_not_emptied
 CREATE TRIGGER development_mode_is_not_emptied BEFORE TRUNCATE ON stepwell.development_mode FOR EACH STATEMENT EXECUTE FUNCTION stepwell._development_mode_keep();
 
@@ -3025,8 +3140,14 @@ CREATE TRIGGER versions_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwel
 -- trigger: stepwell.iu_lifecycle_log.lifecycle_is_final
 CREATE TRIGGER lifecycle_is_final BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.iu_lifecycle_log FOR EACH STATEMENT EXECUTE FUNCTION stepwell._content_refuse();
 
+-- trigger: stepwell.job_queue.the_generator_never_executes
+CREATE TRIGGER the_generator_never_executes INSTEAD OF INSERT OR UPDATE ON stepwell.job_queue FOR EACH ROW EXECUTE FUNCTION stepwell._surface_refuse();
+
 -- trigger: stepwell.job_ready.ready_rows_wake_workers
 CREATE TRIGGER ready_rows_wake_workers AFTER INSERT ON stepwell.job_ready FOR EACH STATEMENT WHEN ((current_setting('stepwell.notifies'::text, true) IS DISTINCT FROM 'at_end'::text)) EXECUTE FUNCTION stepwell._ready_notify();
+
+-- trigger: stepwell.job_subscription.the_generator_never_executes
+CREATE TRIGGER the_generator_never_executes INSTEAD OF INSERT OR UPDATE ON stepwell.job_subscription FOR EACH ROW EXECUTE FUNCTION stepwell._surface_refuse();
 
 -- trigger: stepwell.operation.operation_finds_its_handler
 CREATE TRIGGER operation_finds_its_handler BEFORE INSERT ON stepwell.operation FOR EACH ROW EXECUTE FUNCTION stepwell._operation_handler();
@@ -3036,6 +3157,9 @@ CREATE TRIGGER policy_sets_are_final BEFORE DELETE OR UPDATE OR TRUNCATE ON step
 
 -- trigger: stepwell.principal.names_can_be_told_apart
 CREATE TRIGGER names_can_be_told_apart BEFORE INSERT OR UPDATE OF principal_name ON stepwell.principal FOR EACH ROW EXECUTE FUNCTION stepwell._principal_name_set();
+
+-- trigger: stepwell.queue_heartbeat.the_generator_never_executes
+CREATE TRIGGER the_generator_never_executes INSTEAD OF INSERT OR UPDATE ON stepwell.queue_heartbeat FOR EACH ROW EXECUTE FUNCTION stepwell._surface_refuse();
 
 -- trigger: stepwell.rollup_policy_def.rollup_policy_takes_effect
 CREATE TRIGGER rollup_policy_takes_effect AFTER INSERT OR DELETE OR UPDATE ON stepwell.rollup_policy_def FOR EACH STATEMENT EXECUTE FUNCTION stepwell._rollup_policy_apply();
@@ -3121,6 +3245,9 @@ create policy tenant_is_bound on stepwell.event_log as permissive for all to pub
 -- policy: stepwell.event_reader.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_reader as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.event_route.tenant_is_bound
+create policy tenant_is_bound on stepwell.event_route as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
 -- policy: stepwell.event_validation_audit.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_validation_audit as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
@@ -3189,6 +3316,12 @@ create policy tenant_is_bound on stepwell.job_line as permissive for all to publ
 
 -- policy: stepwell.job_ready.tenant_is_bound
 create policy tenant_is_bound on stepwell.job_ready as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.job_template.tenant_is_bound
+create policy tenant_is_bound on stepwell.job_template as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.job_workflow_detail.tenant_is_bound
+create policy tenant_is_bound on stepwell.job_workflow_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.map_item.payload_is_allowed
 create policy payload_is_allowed on stepwell.map_item as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
@@ -3346,6 +3479,19 @@ create policy tenant_is_bound on stepwell.workflow_version as permissive for all
 -- policy: stepwell.workspace.tenant_is_bound
 create policy tenant_is_bound on stepwell.workspace as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- view: stepwell.consumer_registry
+create view stepwell.consumer_registry (
+    consumer_id bigint,
+    consumer text,
+    executor text,
+    slot_count integer,
+    registered_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    closed_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.cut_request
 create view stepwell.cut_request (
     tenant_id integer,
@@ -3404,7 +3550,51 @@ create view stepwell.job_queue (
     completed_at timestamp with time zone,
     last_transition_at timestamp with time zone,
     progress jsonb,
-    workspace_id integer
+    workspace_id integer,
+    scope text,
+    parents_join text,
+    parent_job_id bigint,
+    template_id text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.job_subscription
+create view stepwell.job_subscription (
+    tenant_id integer,
+    consumer_id bigint,
+    consumer text,
+    job_kind text,
+    executor_kind text,
+    subscribed_at timestamp with time zone,
+    closed_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.job_workflow
+create view stepwell.job_workflow (
+    tenant_id integer,
+    workflow_id bigint,
+    workflow_kind text,
+    generator text,
+    template_id text,
+    template_version integer,
+    status text,
+    correlation_id text,
+    params_keys text[],
+    job_count integer,
+    open_count stepwell.open_count,
+    succeeded_count integer,
+    dead_letter_count integer,
+    parent_workflow_id bigint,
+    parent_job_id bigint,
+    emitted_by text,
+    enqueued_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    refreshed_at timestamp with time zone,
+    key text,
+    stored_status text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -3889,6 +4079,20 @@ create view stepwell.v_dead_letter_cause (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_event_route
+create view stepwell.v_event_route (
+    tenant_id integer,
+    route_name text,
+    event_type text,
+    operation_name text,
+    fields text[],
+    priority smallint,
+    created_at timestamp with time zone,
+    created_by text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_governance_problem
 create view stepwell.v_governance_problem (
     tenant_id integer,
@@ -3913,6 +4117,29 @@ create view stepwell.v_governance_problem (
     label_vi text,
     remedy_en text,
     remedy_vi text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_graph_job
+create view stepwell.v_graph_job (
+    tenant_id integer,
+    workflow_id bigint,
+    job_id bigint,
+    local_id text,
+    job_kind text,
+    executor text,
+    state_code text,
+    join_kind text,
+    parents bigint[],
+    source_ref text,
+    target_ref text,
+    payload_ref text,
+    process_after timestamp with time zone,
+    priority smallint,
+    attempt integer,
+    max_attempts smallint,
+    nested_workflow_id bigint
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4021,6 +4248,50 @@ create view stepwell.v_job_payload (
     job_id bigint,
     payload jsonb
 ) with (security_barrier=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_job_template
+create view stepwell.v_job_template (
+    tenant_id integer,
+    template_id text,
+    workflow_kind text,
+    description text,
+    version_no integer,
+    job_count integer,
+    template jsonb,
+    registered_at timestamp with time zone,
+    registered_by text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_job_workflow_health
+create view stepwell.v_job_workflow_health (
+    tenant_id integer,
+    workflow_id bigint,
+    workflow_kind text,
+    generator text,
+    template_id text,
+    template_version integer,
+    status text,
+    correlation_id text,
+    params_keys text[],
+    job_count integer,
+    waiting_steps bigint,
+    queued_steps bigint,
+    in_progress_steps bigint,
+    retry_waiting_steps bigint,
+    parked_steps bigint,
+    succeeded_steps bigint,
+    dead_letter_steps bigint,
+    cancelled_steps bigint,
+    parent_workflow_id bigint,
+    emitted_by text,
+    enqueued_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    refreshed_at timestamp with time zone
+) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -4900,6 +5171,14 @@ create function stepwell._approvals_close(p_tenant_ids integer[], p_approval_ids
 -- function: stepwell._approvals_outlived(p_tenant_id integer, p_run_id bigint)
 create function stepwell._approvals_outlived(p_tenant_id integer, p_run_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._approvals_remove(p_tenant_ids integer[], p_approval_ids bigint[])
+create function stepwell._approvals_remove(p_tenant_ids integer[], p_approval_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._asides(p_duty text, p_now timestamp with time zone)
+create function stepwell._asides(p_duty text, p_now timestamp with time zone) returns text[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._assign_check(p_unit stepwell.work_unit)
 create function stepwell._assign_check(p_unit stepwell.work_unit) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -4977,8 +5256,8 @@ create function stepwell._bound() returns text language plpgsql stable parallel 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._boundaries_release(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._boundaries_release(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._boundaries_open(p_tenant_ids integer[], p_unit_ids bigint[], p_join_ids bigint[])
+create function stepwell._boundaries_open(p_tenant_ids integer[], p_unit_ids bigint[], p_join_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._branches_not_taken(p_tenant_ids integer[], p_unit_ids bigint[], p_results boolean[])
 create function stepwell._branches_not_taken(p_tenant_ids integer[], p_unit_ids bigint[], p_results boolean[]) returns TABLE(tenant_id integer, unit_id bigint) language sql stable set search_path=stepwell, pg_temp;
@@ -5157,6 +5436,11 @@ create function stepwell._cycle_find(p_step_count integer, p_edges jsonb) return
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._data_pattern(p_names text[])
+create function stepwell._data_pattern(p_names text[]) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._dead_letters_store(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._dead_letters_store(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
@@ -5179,8 +5463,14 @@ create function stepwell._deadline_timers(p_tenant_ids integer[], p_unit_ids big
 -- function: stepwell._deadlines_begin(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._deadlines_begin(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._delays_end(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._delays_end(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._dependents_abort(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._dependents_of_abort(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[])
+create function stepwell._dependents_of_abort(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb)
 create function stepwell._dependents_reinstate(p_tenant_id integer, p_unit_ids bigint[], p_actor text, p_evidence jsonb) returns integer language plpgsql set search_path=stepwell, pg_temp;
@@ -5261,6 +5551,9 @@ create function stepwell._event_append_at(p_tenant_id integer, p_unit_id bigint,
 -- function: stepwell._event_born(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_to_state text, p_actor text, p_payload jsonb, p_actor_class text, p_audit_ref text, p_at timestamp with time zone)
 create function stepwell._event_born(p_tenant_id integer, p_unit_id bigint, p_event_type text, p_to_state text, p_actor text, p_payload jsonb, p_actor_class text, p_audit_ref text, p_at timestamp with time zone) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._event_enqueue(p_tenant_id integer, p_route_name text, p_operation_name text, p_priority integer, p_event_id bigint, p_event_type text, p_run_id bigint, p_unit_id bigint, p_trace_id text, p_correlation_id text, p_fields jsonb)
+create function stepwell._event_enqueue(p_tenant_id integer, p_route_name text, p_operation_name text, p_priority integer, p_event_id bigint, p_event_type text, p_run_id bigint, p_unit_id bigint, p_trace_id text, p_correlation_id text, p_fields jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._event_is_mine(p_tenant_id integer, p_event_id bigint, p_event_type text)
 create function stepwell._event_is_mine(p_tenant_id integer, p_event_id bigint, p_event_type text) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5297,6 +5590,9 @@ create function stepwell._events_back(p_tenant_id integer, p_types text[], p_act
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._events_route(p_tenant_id integer, p_route_names text[], p_after_tx xid8, p_after_event_id bigint, p_upto_tx xid8, p_upto_event_id bigint)
+create function stepwell._events_route(p_tenant_id integer, p_route_names text[], p_after_tx xid8, p_after_event_id bigint, p_upto_tx xid8, p_upto_event_id bigint) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._evidence_ask(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._evidence_ask(p_tenant_id integer, p_unit_id bigint) returns void language sql set search_path=stepwell, pg_temp;
 
@@ -5332,6 +5628,11 @@ create function stepwell._evidence_streams(p_tenant_id integer, p_run_id bigint)
 
 -- function: stepwell._evidence_texts(p_tenant_id integer, p_run_id bigint)
 create function stepwell._evidence_texts(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._executes_check()
+create function stepwell._executes_check() returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5408,6 +5709,11 @@ create function stepwell._gaps_refresh() returns boolean language plpgsql set se
 -- function: stepwell._gaps_renew()
 create function stepwell._gaps_renew() returns boolean language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._generator_check(p_tenant_id integer, p_actor text)
+create function stepwell._generator_check(p_tenant_id integer, p_actor text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._governance_since()
 create function stepwell._governance_since() returns timestamp with time zone language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5420,6 +5726,16 @@ create function stepwell._graph_cycle(p_graph jsonb) returns text language plpgs
 
 -- function: stepwell._graph_edges_named(p_graph jsonb)
 create function stepwell._graph_edges_named(p_graph jsonb) returns TABLE(from_id text, to_id text, label text) language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._graph_find(p_tenant_id integer, p_workflow_id bigint)
+create function stepwell._graph_find(p_tenant_id integer, p_workflow_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._graph_is_no_template(p_graph jsonb)
+create function stepwell._graph_is_no_template(p_graph jsonb) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5438,13 +5754,32 @@ create function stepwell._graph_problem(p_graph jsonb) returns text language plp
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._graph_publish(p_tenant_id integer, p_graph jsonb, p_actor text, p_is_template boolean)
+create function stepwell._graph_publish(p_tenant_id integer, p_graph jsonb, p_actor text, p_is_template boolean) returns TABLE(version_id integer, version_no integer, is_new boolean) language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._graph_recursion(p_tenant_id integer, p_graph jsonb)
 create function stepwell._graph_recursion(p_tenant_id integer, p_graph jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._graph_refresh(p_tenant_id integer, p_workflow_id bigint)
+create function stepwell._graph_refresh(p_tenant_id integer, p_workflow_id bigint) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._graph_refusal(p_graph jsonb)
 create function stepwell._graph_refusal(p_graph jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._graph_reopened(p_tenant_id integer, p_run_id bigint)
+create function stepwell._graph_reopened(p_tenant_id integer, p_run_id bigint) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._graph_status(p_finished_state text, p_completed_count integer, p_failed_count integer)
+create function stepwell._graph_status(p_finished_state text, p_completed_count integer, p_failed_count integer) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._graph_status_computed(p_tenant_id integer, p_workflow_id bigint)
+create function stepwell._graph_status_computed(p_tenant_id integer, p_workflow_id bigint) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5463,6 +5798,14 @@ create function stepwell._graph_times_problem(p_graph jsonb) returns text langua
 
 -- function: stepwell._graph_upgrade(p_graph jsonb)
 create function stepwell._graph_upgrade(p_graph jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._graphs_begin(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[])
+create function stepwell._graphs_begin(p_tenant_id integer, p_version stepwell.workflow_version, p_run_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._graphs_due(p_tenant_id integer, p_limit integer)
+create function stepwell._graphs_due(p_tenant_id integer, p_limit integer) returns TABLE(workflow_id bigint) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5601,6 +5944,11 @@ create function stepwell._is_fault_of_row(p_error_code text) returns boolean lan
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._is_generator(p_name text)
+create function stepwell._is_generator(p_name text) returns boolean language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._is_list(p_chain text)
 create function stepwell._is_list(p_chain text) returns boolean language sql immutable set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
@@ -5632,11 +5980,40 @@ create function stepwell._items_release(p_tenant_id integer, p_map_ids bigint[])
 -- function: stepwell._job_place(p_tenant_id integer, p_workspace text, p_slot_key text, OUT workspace_id integer, OUT slot_key text)
 create function stepwell._job_place(p_tenant_id integer, p_workspace text, p_slot_key text, OUT workspace_id integer, OUT slot_key text) returns record language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._job_ref(p_ref text, p_ref_params jsonb)
+create function stepwell._job_ref(p_ref text, p_ref_params jsonb) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._jobs_create(p_tenant_id integer, p_payloads jsonb[], p_keys text[], p_now timestamp with time zone, p_actor text, p_workspace_id integer, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text)
 create function stepwell._jobs_create(p_tenant_id integer, p_payloads jsonb[], p_keys text[], p_now timestamp with time zone, p_actor text, p_workspace_id integer, p_trace_id text, p_correlation_id text, p_source_ref text, p_target_ref text, p_payload_ref text) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._jobs_lock_free(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[])
 create function stepwell._jobs_lock_free(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._jobs_of_keys(p_tenant_id integer, p_keys text[], p_new_ids bigint[])
+create function stepwell._jobs_of_keys(p_tenant_id integer, p_keys text[], p_new_ids bigint[]) returns TABLE(job_id bigint, is_new boolean) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._jobs_remove(p_tenant_ids integer[], p_job_ids bigint[])
+create function stepwell._jobs_remove(p_tenant_ids integer[], p_job_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._joins_abort(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[])
+create function stepwell._joins_abort(p_tenant_ids integer[], p_unit_ids bigint[], OUT tenant_ids integer[], OUT unit_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._joins_parents(p_tenant_id integer, p_version_id integer, p_def_no integer, p_unit_id bigint, p_states text[])
+create function stepwell._joins_parents(p_tenant_id integer, p_version_id integer, p_def_no integer, p_unit_id bigint, p_states text[]) returns integer language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._joins_pending(p_unit stepwell.work_unit, p_config jsonb)
+create function stepwell._joins_pending(p_unit stepwell.work_unit, p_config jsonb) returns integer language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._joins_recount(p_tenant_id integer, p_unit_ids bigint[])
+create function stepwell._joins_recount(p_tenant_id integer, p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._json_text(p_text text)
 create function stepwell._json_text(p_text text) returns text language sql stable parallel safe;
@@ -5645,6 +6022,11 @@ create function stepwell._json_text(p_text text) returns text language sql stabl
 
 -- function: stepwell._jsonpath_problem(p_expression text)
 create function stepwell._jsonpath_problem(p_expression text) returns text language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._key_plain(p_key text)
+create function stepwell._key_plain(p_key text) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5879,6 +6261,16 @@ create function stepwell._pairs_count(p_document jsonb, p_scope text, p_left tex
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._params_filled(p_known jsonb, p_given jsonb)
+create function stepwell._params_filled(p_known jsonb, p_given jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._params_nested(p_tenant_id integer, p_known jsonb, p_unit_ids bigint[], p_inputs jsonb[])
+create function stepwell._params_nested(p_tenant_id integer, p_known jsonb, p_unit_ids bigint[], p_inputs jsonb[]) returns jsonb[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._password_store(p_principal stepwell.principal, p_secret_hash text)
 create function stepwell._password_store(p_principal stepwell.principal, p_secret_hash text) returns void language plpgsql set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 
@@ -5977,6 +6369,11 @@ create function stepwell._payload_judge(p_tenant_id integer, p_unit_id bigint, p
 
 -- function: stepwell._payload_rules()
 create function stepwell._payload_rules() returns TABLE(table_name text, condition text) language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._pending_first(p_step jsonb, p_parent_count integer)
+create function stepwell._pending_first(p_step jsonb, p_parent_count integer) returns integer language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6197,6 +6594,15 @@ create function stepwell._receipt_take_over(p_session_id bigint, p_tenant_id int
 -- function: stepwell._receipts_doubt(p_tenant_ids integer[], p_unit_ids bigint[], p_reason text)
 create function stepwell._receipts_doubt(p_tenant_ids integer[], p_unit_ids bigint[], p_reason text) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._receipts_recover(p_tenant_ids integer[], p_receipt_ids bigint[])
+create function stepwell._receipts_recover(p_tenant_ids integer[], p_receipt_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._receipts_remove(p_tenant_ids integer[], p_receipt_ids bigint[])
+create function stepwell._receipts_remove(p_tenant_ids integer[], p_receipt_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._receipts_unconfirm(p_tenant_ids integer[], p_receipt_ids bigint[], p_reason text)
+create function stepwell._receipts_unconfirm(p_tenant_ids integer[], p_receipt_ids bigint[], p_reason text) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._redact(p_value jsonb, p_pattern text)
 create function stepwell._redact(p_value jsonb, p_pattern text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6277,8 +6683,8 @@ create function stepwell._registry_word_faults() returns TABLE(check_name text, 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._removal_tell(p_tenant_ids integer[], p_run_ids bigint[], p_cutoff timestamp with time zone)
-create function stepwell._removal_tell(p_tenant_ids integer[], p_run_ids bigint[], p_cutoff timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._removal_tell(p_tenant_ids integer[], p_run_ids bigint[], p_days_key text)
+create function stepwell._removal_tell(p_tenant_ids integer[], p_run_ids bigint[], p_days_key text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint, p_actor text)
 create function stepwell._replay_apply(p_tenant_id integer, p_approval_id bigint, p_actor text) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
@@ -6320,6 +6726,9 @@ create function stepwell._replay_set(p_tenant_id integer, p_unit_id bigint) retu
 -- function: stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[], p_evidence jsonb[], p_actor text)
 create function stepwell._replay_units(p_tenant_id integer, p_unit_ids bigint[], p_evidence jsonb[], p_actor text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._replays_settle(p_tenant_ids integer[], p_request_ids bigint[])
+create function stepwell._replays_settle(p_tenant_ids integer[], p_request_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[])
 create function stepwell._report_broken(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_taken_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
@@ -6360,17 +6769,26 @@ create function stepwell._retention_letters(p_now timestamp with time zone, p_li
 -- function: stepwell._retention_months(p_now timestamp with time zone)
 create function stepwell._retention_months(p_now timestamp with time zone) returns bigint language plpgsql set search_path=stepwell, pg_temp set lock_timeout=2s set standard_conforming_strings=on;
 
+-- function: stepwell._retention_part(p_part text, p_now timestamp with time zone, p_limit integer)
+create function stepwell._retention_part(p_part text, p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._retention_receipts(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_receipts(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._retention_replays(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_replays(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._retention_rows(p_part text, p_now timestamp with time zone, p_limit integer)
+create function stepwell._retention_rows(p_part text, p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._retention_runs(p_now timestamp with time zone, p_limit integer)
 create function stepwell._retention_runs(p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._retention_slots(p_limit integer)
 create function stepwell._retention_slots(p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._retention_try(p_part text, p_now timestamp with time zone, p_limit integer)
+create function stepwell._retention_try(p_part text, p_now timestamp with time zone, p_limit integer) returns bigint language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._reversal_judge(p_tenant_id integer, p_action jsonb, p_verdict jsonb)
 create function stepwell._reversal_judge(p_tenant_id integer, p_action jsonb, p_verdict jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
@@ -6410,6 +6828,16 @@ create function stepwell._rollup_policy_problem() returns text language sql stab
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._route_loop(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._route_loop(p_tenant_id integer, p_unit_id bigint) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._route_problem(p_route_name text, p_event_type text, p_fields text[], p_priority integer)
+create function stepwell._route_problem(p_route_name text, p_event_type text, p_fields text[], p_priority integer) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._routine_event_types()
 create function stepwell._routine_event_types() returns text[] language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6425,6 +6853,11 @@ create function stepwell._run_dead_steps(p_tenant_id integer, p_run_id bigint) r
 
 -- function: stepwell._run_has_ended(p_state_code text)
 create function stepwell._run_has_ended(p_state_code text) returns boolean language sql immutable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._run_is_development(p_tenant_id integer, p_run_id bigint)
+create function stepwell._run_is_development(p_tenant_id integer, p_run_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6512,11 +6945,14 @@ create function stepwell._runs_query(p_filter jsonb) returns text language plpgs
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._runs_remove(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._runs_remove(p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._runs_settle(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], p_workspace text, OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean)
-create function stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], p_workspace text, OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], p_workspace text, p_is_emit boolean, OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean)
+create function stepwell._runs_start(p_tenant_id integer, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text, p_version_no integer, p_priority integer, p_trace_id text, p_correlation_id text, p_is_watched boolean, p_session_id bigint, p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], p_workspace text, p_is_emit boolean, OUT new_ids bigint[], OUT direct_ids bigint[], OUT leaves_more boolean) returns record language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[])
 create function stepwell._runs_started(p_tenant_id integer, p_trigger_type text, p_trigger_refs text[], p_new_ids bigint[]) returns TABLE(run_id bigint, is_new boolean) language plpgsql stable set search_path=stepwell, pg_temp;
@@ -6629,6 +7065,11 @@ create function stepwell._signal_check(p_root stepwell.work_unit) returns void l
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._signal_problem(p_field text, p_value jsonb)
+create function stepwell._signal_problem(p_field text, p_value jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._site_extend(p_at jsonb, p_suffix text)
 create function stepwell._site_extend(p_at jsonb, p_suffix text) returns jsonb language sql immutable;
 -- granted to stepwell_api: execute
@@ -6716,6 +7157,11 @@ create function stepwell._start_rate_check(p_tenant_id integer, p_workflow_id in
 
 -- function: stepwell._start_schema_check(p_tenant_id integer, p_schema jsonb, p_inputs jsonb[], p_trigger_type text, p_trigger_refs text[])
 create function stepwell._start_schema_check(p_tenant_id integer, p_schema jsonb, p_inputs jsonb[], p_trigger_type text, p_trigger_refs text[]) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._startable_find(p_tenant_id integer, p_workflow_name text, p_version_no integer)
+create function stepwell._startable_find(p_tenant_id integer, p_workflow_name text, p_version_no integer) returns stepwell.workflow_version language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6807,6 +7253,9 @@ create function stepwell._step_pic_check(p_tenant_id integer, p_unit_id bigint, 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._steps_abort(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._steps_abort(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._steps_behind(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._steps_behind(p_tenant_ids integer[], p_unit_ids bigint[]) returns TABLE(tenant_id integer, waiting_id bigint, unit_id bigint) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6852,16 +7301,25 @@ create function stepwell._subruns_create(p_tenant_id integer, p_workflow_name te
 -- function: stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._subruns_end(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._subruns_insert(p_version stepwell.workflow_version, p_tenant_ids integer[], p_unit_ids bigint[], p_inputs jsonb[], OUT run_ids bigint[], OUT parent_ids bigint[])
+create function stepwell._subruns_insert(p_version stepwell.workflow_version, p_tenant_ids integer[], p_unit_ids bigint[], p_inputs jsonb[], OUT run_ids bigint[], OUT parent_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._subruns_open(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[])
 create function stepwell._subruns_open(p_tenant_id integer, p_run_id bigint, p_unit_ids bigint[]) returns bigint[] language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._subruns_refuse(p_tenant_id integer, p_unit_ids bigint[], p_inputs jsonb[], p_problems text[], p_version stepwell.workflow_version, p_missing text)
+create function stepwell._subruns_refuse(p_tenant_id integer, p_unit_ids bigint[], p_inputs jsonb[], p_problems text[], p_version stepwell.workflow_version, p_missing text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[])
 create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigint[], p_values jsonb[], p_problems text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
 create function stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
+
+-- function: stepwell._surface_refuse()
+create function stepwell._surface_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._target_readings(p_target text)
 create function stepwell._target_readings(p_target text) returns text[] language sql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
@@ -6876,6 +7334,41 @@ create function stepwell._tasks_fail(p_tenant_id integer, p_unit_ids bigint[], p
 
 -- function: stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb)
 create function stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._template_graph(p_template jsonb)
+create function stepwell._template_graph(p_template jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._template_inputs_problem(p_template jsonb, p_job jsonb)
+create function stepwell._template_inputs_problem(p_template jsonb, p_job jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._template_job_problem(p_job jsonb)
+create function stepwell._template_job_problem(p_job jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._template_jobs_problem(p_tenant_id integer, p_template jsonb)
+create function stepwell._template_jobs_problem(p_tenant_id integer, p_template jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._template_parents_problem(p_jobs jsonb, p_numbers jsonb)
+create function stepwell._template_parents_problem(p_jobs jsonb, p_numbers jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._template_problem(p_template jsonb)
+create function stepwell._template_problem(p_template jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._template_work_problem(p_tenant_id integer, p_job jsonb)
+create function stepwell._template_work_problem(p_tenant_id integer, p_job jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._tenant_bound(p_tenant_id integer, p_actor text)
 create function stepwell._tenant_bound(p_tenant_id integer, p_actor text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -7147,16 +7640,42 @@ create function stepwell._walked_count() returns bigint language sql;
 -- function: stepwell._walked_far(p_walked_count bigint)
 create function stepwell._walked_far(p_walked_count bigint) returns boolean language sql;
 
--- function: stepwell._watch_close(p_limit integer)
-create function stepwell._watch_close(p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._watch_close(p_aside text[], p_problem_id bigint, p_limit integer)
+create function stepwell._watch_close(p_aside text[], p_problem_id bigint, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._watch_found()
-create function stepwell._watch_found() returns TABLE(tenant_id integer, category_code text, subject text, title text, unit_id bigint, since_at timestamp with time zone, reason text) language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._watch_close_each(p_aside text[], p_limit integer)
+create function stepwell._watch_close_each(p_aside text[], p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._watch_found(p_parts text[])
+create function stepwell._watch_found(p_parts text[]) returns TABLE(tenant_id integer, category_code text, subject text, title text, unit_id bigint, since_at timestamp with time zone, reason text) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._watch_orphans()
-create function stepwell._watch_orphans() returns integer language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._watch_goes_on(p_now timestamp with time zone)
+create function stepwell._watch_goes_on(p_now timestamp with time zone) returns integer language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._watch_new(p_parts text[], p_aside text[], p_limit integer)
+create function stepwell._watch_new(p_parts text[], p_aside text[], p_limit integer) returns TABLE(tenant_id integer, category_code text, subject text, title text, unit_id bigint, reason text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._watch_open(p_parts text[], p_aside text[], p_limit integer)
+create function stepwell._watch_open(p_parts text[], p_aside text[], p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._watch_open_each(p_parts text[], p_aside text[], p_limit integer)
+create function stepwell._watch_open_each(p_parts text[], p_aside text[], p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._watch_open_one(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text)
+create function stepwell._watch_open_one(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._watch_orphan(p_tenant_id integer, p_run_id bigint)
+create function stepwell._watch_orphan(p_tenant_id integer, p_run_id bigint) returns boolean language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._watch_orphans(p_aside text[])
+create function stepwell._watch_orphans(p_aside text[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._watch_set_aside(p_tenant_id integer, p_subject text, p_error_code text, p_reason text)
+create function stepwell._watch_set_aside(p_tenant_id integer, p_subject text, p_error_code text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._watch_since(p_name text)
 create function stepwell._watch_since(p_name text) returns timestamp with time zone language sql stable set search_path=stepwell, pg_temp;
@@ -7375,6 +7894,18 @@ create function stepwell.fn_event_reject_note(p_tenant_id integer, p_event_type 
 -- granted to stepwell_api: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_event_route_delete(p_tenant_id integer, p_route_name text)
+create function stepwell.fn_event_route_delete(p_tenant_id integer, p_route_name text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_event_route_set(p_tenant_id integer, p_route_name text, p_event_type text, p_operation_name text, p_fields text[], p_priority integer, p_actor text)
+create function stepwell.fn_event_route_set(p_tenant_id integer, p_route_name text, p_event_type text, p_operation_name text, p_fields text[], p_priority integer, p_actor text) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_event_routes_follow(p_limit integer, OUT job_count integer, OUT is_full boolean)
+create function stepwell.fn_event_routes_follow(p_limit integer, OUT job_count integer, OUT is_full boolean) returns record language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
 -- function: stepwell.fn_event_type_register(p_tenant_id integer, p_event_type text, p_description text, p_schema jsonb, p_actor text)
 create function stepwell.fn_event_type_register(p_tenant_id integer, p_event_type text, p_description text, p_schema jsonb, p_actor text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -7436,10 +7967,6 @@ create function stepwell.fn_evidence_due_find(p_limit integer) returns TABLE(ten
 
 -- function: stepwell.fn_evidence_due_hashes(p_tenant_id integer, p_run_id bigint, p_block_no bigint)
 create function stepwell.fn_evidence_due_hashes(p_tenant_id integer, p_run_id bigint, p_block_no bigint) returns bytea language plpgsql stable security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_keeper: execute
-
--- function: stepwell.fn_evidence_due_machines(p_tenant_id integer, p_run_id bigint)
-create function stepwell.fn_evidence_due_machines(p_tenant_id integer, p_run_id bigint) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_evidence_due_note(p_tenant_id integer, p_run_id bigint, p_error text)
@@ -7559,6 +8086,26 @@ create function stepwell.fn_job_report_set_aside(p_session_key bigint, p_tenant_
 create function stepwell.fn_job_retry(p_tenant_id integer, p_unit_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_job_template_register(p_tenant_id integer, p_template jsonb, p_actor text)
+create function stepwell.fn_job_template_register(p_tenant_id integer, p_template jsonb, p_actor text) returns TABLE(template_id text, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_job_workflow_refresh(p_tenant_id integer, p_workflow_id bigint)
+create function stepwell.fn_job_workflow_refresh(p_tenant_id integer, p_workflow_id bigint) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_job_workflow_refresh_due()
+create function stepwell.fn_job_workflow_refresh_due() returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_job_workflow_retry(p_tenant_id integer, p_workflow_id bigint, p_actor text, p_reason text)
+create function stepwell.fn_job_workflow_retry(p_tenant_id integer, p_workflow_id bigint, p_actor text, p_reason text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_job_workflows_refresh(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
+create function stepwell.fn_job_workflows_refresh(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.fn_keeper_lead(p_holder text, p_fence bigint, p_seconds integer)
 create function stepwell.fn_keeper_lead(p_holder text, p_fence bigint, p_seconds integer) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
@@ -7599,6 +8146,10 @@ create function stepwell.fn_mode_read() returns TABLE(mode text, person text, te
 -- granted to stepwell_reader: execute
 -- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_mot_graph_emit(p_tenant_id integer, p_template_id text, p_template_params jsonb, p_correlation_id text, p_actor text, p_key text, p_priority integer, p_workspace text, p_trace_id text)
+create function stepwell.fn_mot_graph_emit(p_tenant_id integer, p_template_id text, p_template_params jsonb, p_correlation_id text, p_actor text, p_key text, p_priority integer, p_workspace text, p_trace_id text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text)
 create function stepwell.fn_name_suggest(p_tenant_id integer, p_kind text, p_word text, p_within text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
@@ -7904,11 +8455,11 @@ create function stepwell.fn_schedule_delete(p_tenant_id integer, p_schedule_name
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_schedule_due(p_limit integer)
-create function stepwell.fn_schedule_due(p_limit integer) returns TABLE(tenant_id integer, schedule_name text, cron text, time_zone text, misfire text, backfill_limit integer, next_at timestamp with time zone, now_at timestamp with time zone) language sql stable security definer set search_path=stepwell, pg_temp;
+create function stepwell.fn_schedule_due(p_limit integer) returns TABLE(tenant_id integer, schedule_name text, cron text, time_zone text, misfire text, backfill_limit integer, next_at timestamp with time zone, now_at timestamp with time zone) language sql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_schedule_fire(p_tenant_id integer, p_schedule_name text, p_seen_next_at timestamp with time zone, p_fire_ats timestamp with time zone[], p_next_at timestamp with time zone)
-create function stepwell.fn_schedule_fire(p_tenant_id integer, p_schedule_name text, p_seen_next_at timestamp with time zone, p_fire_ats timestamp with time zone[], p_next_at timestamp with time zone) returns TABLE(run_id bigint, fire_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp;
+create function stepwell.fn_schedule_fire(p_tenant_id integer, p_schedule_name text, p_seen_next_at timestamp with time zone, p_fire_ats timestamp with time zone[], p_next_at timestamp with time zone) returns TABLE(run_id bigint, fire_at timestamp with time zone) language plpgsql security definer set search_path=stepwell, pg_temp set lock_timeout=50ms;
 -- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_schedule_pause(p_tenant_id integer, p_schedule_name text, p_is_paused boolean)

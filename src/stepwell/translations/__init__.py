@@ -1,6 +1,7 @@
 """Texts for people, in English and Vietnamese: one module for each place that shows them.
 
-Labels of states, facets and colours are rows of the registry; the web UI has its texts in `ui/src/locales`.
+Labels of states, facets and colours are rows of the registry, except in the report of a bundle (`states.py`);
+the web UI has its texts in `ui/src/locales`.
 """
 
 from __future__ import annotations

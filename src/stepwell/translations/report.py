@@ -34,7 +34,7 @@ REPORT: Final[dict[str, Translation]] = {
     "time": Translation("Course", "Diễn tiến"),
     "approvals": Translation("Approvals", "Phê duyệt"),
     "asked_by": Translation("asked by", "yêu cầu bởi"),
-    "of_votes": Translation("approvals required", "phiếu cần thiết"),
+    "of_votes": Translation("votes required", "số phiếu cần thiết"),
     "approve": Translation("approved", "đồng ý"),
     "reject": Translation("rejected", "từ chối"),
     "decisions": Translation("Policy verdicts", "Quyết định theo chính sách"),

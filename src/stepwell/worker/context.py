@@ -78,6 +78,7 @@ class Context:
 
     @property
     def max_attempts(self) -> int:
+        """How many attempts there are at most."""
         return self._lease.max_attempts
 
     @property
@@ -87,10 +88,12 @@ class Context:
 
     @property
     def trace_id(self) -> str | None:
+        """The trace that the run belongs to."""
         return self._lease.trace_id
 
     @property
     def correlation_id(self) -> str | None:
+        """What the caller of the run has given to find it again."""
         return self._lease.correlation_id
 
     @property
@@ -110,6 +113,7 @@ class Context:
 
     @property
     def log(self) -> logs.FieldLogger:
+        """A logger whose lines have the run, the step and the attempt."""
         if self._log is None:
             self._log = logs.get_logger("stepwell.handler", **self.log_fields())
         return self._log

@@ -8,6 +8,7 @@ in the same process, and leases their first steps in the same commit.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
@@ -339,6 +340,7 @@ class Exchange:
         with self._calls.one_more():
             for attempt in range(1, ATTEMPT_LIMIT + 1):
                 session_key = self.session_key
+                begun = time.monotonic()
                 try:
                     return await ask(session_key)
                 except LeaseLost:
@@ -348,7 +350,7 @@ class Exchange:
                     raise
                 except StepwellError as error:
                     self._patience.note(error)
-                    if not error.is_transient or attempt == ATTEMPT_LIMIT:
+                    if not self._patience.may_repeat(error, attempt, time.monotonic() - begun):
                         raise
                 await asyncio.sleep(self._patience.pause_seconds(attempt))
         raise AssertionError("the last attempt returns or raises")

@@ -20,7 +20,7 @@ from stepwell.outcome import Completed, Dead, OutcomeKind, RetryLater, Waiting
 from stepwell.store.calls.leases import Lease, Report
 from stepwell.worker.context import Context, Parked
 from stepwell.worker.handler_pools import HandlerPools
-from stepwell.worker.served import EVALUATE
+from stepwell.worker.served import EVALUATE, REFRESH
 
 MESSAGE_LIMIT = 2_000
 TRACE_LIMIT = 8_000
@@ -39,7 +39,8 @@ class HandlerTimeout(StepwellError):
 class Executor:
     """Runs handlers: coroutines on the event loop, the others in a thread or a process.
 
-    `evaluate` asks the database for the costly expressions of a lease: their value or their problem.
+    `evaluate` asks the database for the costly expressions of a lease: their value or their problem; and for
+    a refresh of job workflows.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Executor:
         self._evaluate = evaluate
 
     def can_execute(self, lease: Lease) -> bool:
-        return lease.operation_name in self._handlers or lease.operation_name == EVALUATE
+        return lease.operation_name in self._handlers or lease.operation_name in (EVALUATE, REFRESH)
 
     async def execute(self, lease: Lease, context: Context) -> Report | None:
         """The report; None if this worker has lost the lease."""
@@ -71,6 +72,8 @@ class Executor:
         try:
             if lease.operation_name == EVALUATE:
                 return OutcomeKind.EVALUATED, json_text.encode(await self._evaluate(lease), "value")
+            if lease.operation_name == REFRESH:
+                return OutcomeKind.COMPLETED, json_text.encode(await self._evaluate(lease), "result")
             if lease.bound_input is not None:
                 if isinstance(lease.bound_input, list):
                     found = await self._evaluate(lease)

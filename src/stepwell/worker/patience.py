@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 
 from stepwell.errors import StepwellError
+from stepwell.store.connection.wire import LOCK_LIMIT_SECONDS
 
 # The number of calls after a collision that lock from the top.
 CALLS_AFTER_COLLISION = 64
@@ -34,6 +35,12 @@ class Patience:
     def note(self, error: StepwellError) -> None:
         if error.is_transient:
             self._left = CALLS_AFTER_COLLISION
+
+    @staticmethod
+    def may_repeat(error: StepwellError, attempt: int, seconds: float) -> bool:
+        """True if the same call is made again. A call that waited for a lock until the limit is not:
+        the reports of its batch whose runs are free would wait with it."""
+        return error.is_transient and attempt < ATTEMPT_LIMIT and seconds < LOCK_LIMIT_SECONDS
 
     @staticmethod
     def pause_seconds(attempt: int) -> float:

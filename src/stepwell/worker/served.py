@@ -12,6 +12,8 @@ from typing import Any
 # Evaluates the expression of a step of the engine that is too costly to be evaluated while other work waits.
 # Every worker serves it; it has no handler.
 EVALUATE = "stepwell.evaluate"
+# Refreshes the job workflows of a tenant; the keeper enqueues it.
+REFRESH = "job_workflow_refresh"
 
 
 class Served:
@@ -24,7 +26,7 @@ class Served:
 
     def names(self) -> tuple[str, ...]:
         """For a session that opens now."""
-        self._told = tuple(sorted({*self._handlers, EVALUATE}))
+        self._told = tuple(sorted({*self._handlers, EVALUATE, REFRESH}))
         return self._told
 
     async def look_again(self) -> None:

@@ -13,12 +13,13 @@ from stepwell import handler_progress
 from stepwell.app import App
 from stepwell.connectors.base import Connector
 from stepwell.errors import DatabaseUnavailable
-from stepwell.store.calls import sessions
+from stepwell.store.calls import graphs, sessions
 from stepwell.store.calls.leases import Lease, LeaseKey
 from stepwell.store.connection import perform
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.wire import Connection, connect
 from stepwell.worker.exchange import Exchange
+from stepwell.worker.served import REFRESH
 
 if TYPE_CHECKING:
     from stepwell.store.connection.pool import AsyncPool
@@ -50,9 +51,10 @@ class WorkerCalls:
             return await question(self._control, *arguments)
 
     async def _evaluate(self, lease: Lease) -> dict[str, Any]:
-        """Costly expressions, one at a time, so that they leave the server and the pool to other work."""
+        """Work of the database, one at a time, so that it leaves the server and the pool to other work."""
+        call = graphs.refresh_graphs if lease.operation_name == REFRESH else sessions.evaluate
         async with self._evaluating:
-            return await self.perform(sessions.evaluate(self._exchange.session_key, lease))
+            return await self.perform(call(self._exchange.session_key, lease))
 
     async def save_checkpoint(self, lease: Lease, name: str, value: str) -> Any:
         return await self._ask(sessions.save_checkpoint, self._exchange.session_key, lease, name, value)

@@ -68,7 +68,9 @@ def test_a_database_that_stepwell_creates_begins_in_development_mode(empty_dsn: 
         migrate.migrate(empty_dsn)
         assert db.execute(MODE).fetchone() == ("development", "ada")
         person = "select person_name, roles from stepwell.v_person"
-        assert db.execute(person).fetchall() == [("ada", ["admin", "operator", "publisher", "reviewer"])]
+        assert db.execute(person).fetchall() == [
+            ("ada", ["MOT_template_generator", "admin", "operator", "publisher", "reviewer"])
+        ]
         assert db.execute(
             "select actor, payload from stepwell.event_log where event_type = 'development.entered'"
         ).fetchall() == [("engine", {"person": "ada"})]

@@ -69,6 +69,20 @@ def test_an_unregistered_type_stops_the_call_that_would_write_it(engine: Engine,
 
 
 @pytest.mark.requirement("SM-18")
+@pytest.mark.parametrize("payload", [None, {}, {"comment_id": "seven"}, [7]])
+def test_an_event_that_breaks_its_contract_is_not_written(engine: Engine, payload: object):
+    engine.publish("w", human("sign"))
+    unit = engine.unit(engine.start("w"), "sign")
+    append = "select _event_append(1, %s, 'step.commented', 'ada', %s)"
+    with pytest.raises(psycopg.Error, match=r"event step\.commented: ") as caught:
+        engine.db.execute(append, (unit, None if payload is None else Jsonb(payload)))
+    assert caught.value.sqlstate == "SW004"
+    assert "step.commented" not in engine.events(unit)
+    engine.db.execute(append, (unit, Jsonb({"comment_id": 7})))
+    assert "step.commented" in engine.events(unit)
+
+
+@pytest.mark.requirement("SM-18")
 def test_handlers_emit_registered_types_only(engine: Engine):
     engine.publish("w", operation("call"))
     engine.start("w")

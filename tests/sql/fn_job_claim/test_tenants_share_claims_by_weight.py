@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import psycopg
+import pytest
+
+pytestmark = pytest.mark.requirement("RT-04")
 
 
 def _enqueue(db: psycopg.Connection, tenant_id: int, count: int) -> None:

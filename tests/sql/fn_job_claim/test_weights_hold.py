@@ -9,6 +9,8 @@ import pytest
 
 from tests.sql.drive import Engine
 
+pytestmark = pytest.mark.requirement("RT-04")
+
 
 def tenants(db: psycopg.Connection, *weights: int) -> list[int]:
     return [

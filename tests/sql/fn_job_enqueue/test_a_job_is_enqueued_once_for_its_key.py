@@ -24,7 +24,7 @@ def test_a_job_has_the_fields_of_the_queue(engine: Engine, clock: Clock):
                payload_ref, safe_payload, process_after, priority, workflow_id, parents, lease_owner, attempt,
                max_attempts, created_by from job_queue"""
     ).fetchone() == (
-        "job", "send", "default", "queued", "k-1", "order:1", "mail", "s3://x", {"to": 1}, after, 7, None,
+        "send", "send", "default", "queued", "k-1", "order:1", "mail", "s3://x", {"to": 1}, after, 7, None,
         None, None, 0, 5, "ada",
     )  # fmt: skip
 

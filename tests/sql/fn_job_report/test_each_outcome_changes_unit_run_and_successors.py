@@ -62,7 +62,7 @@ def test_a_report_of_another_session_is_refused(engine: Engine):
     assert engine.states(run_id)["a"] == "in_progress"
 
 
-@pytest.mark.requirement("LN-09")
+@pytest.mark.requirement("LN-09", "SM-13")
 def test_a_step_is_retried_until_max_attempts_and_then_the_run_fails(engine: Engine):
     run_id, session = one_step(engine, retry={"max_attempts": 3, "initial_seconds": 0})
     for attempt in (1, 2, 3):
@@ -118,7 +118,7 @@ def test_the_retry_delay_grows_with_full_jitter_up_to_its_limit(engine: Engine):
         engine.timers()
 
 
-@pytest.mark.requirement("RT-08")
+@pytest.mark.requirement("RT-08", "SM-13")
 @pytest.mark.parametrize(
     ("body", "outcome", "expected"),
     [

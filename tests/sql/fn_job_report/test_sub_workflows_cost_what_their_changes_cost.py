@@ -61,6 +61,15 @@ def counted(engine: Engine) -> tuple[int, int, int]:
     return row  # type: ignore[return-value]
 
 
+def lookups(engine: Engine) -> int:
+    """Scans of an index, in all tables."""
+    engine.db.execute("select pg_stat_force_next_flush()")
+    found: int = engine.one(
+        "select sum(idx_scan)::int from pg_stat_user_tables where schemaname = 'stepwell'"
+    )
+    return found
+
+
 def run(engine: Engine, session: int, name: str = "fan", count: int = 1) -> Cost:
     """What runs cost from start to end: calls of all of them, entries and WAL of each state change."""
     before = counted(engine)
@@ -117,3 +126,20 @@ def test_sub_workflows_read_no_more_after_a_flat_graph_that_was_planned_first(en
         _, entries, changes = (after - old for after, old in zip(counted(engine), before, strict=True))
         read[name] = entries // changes
     assert read["deep"] <= 4 * read["flat"], read
+
+
+def test_what_all_children_of_a_run_share_is_not_looked_up_for_each_child(engine: Engine):
+    """A child has 8 state changes of two lookups each; the rest is what start, claim and end read of it."""
+    publish(engine, sw.Operation("op", id="leaf"), name="child")
+    parts = [sw.SubWorkflow("child", id=f"s{number}") for number in range(COUNT)]
+    publish(engine, sw.Sequential(sw.Parallel(*parts), sw.Operation("op", id="last")), name="fan")
+    session = engine.worker()
+    found = []
+    for _ in range(5):
+        before = lookups(engine)
+        cost = run(engine, session)
+        found.append(((lookups(engine) - before) / COUNT, cost.entries_read))
+    assert max(count for count, _ in found[1:]) < 56, found
+    # The plans of the first run stay for the life of the connection. What they read does not grow with
+    # the past runs.
+    assert found[-1][1] < 1.1 * found[1][1], found

@@ -9,7 +9,7 @@ from tests.sql.binding import bound
 # Workers and the keeper act for every tenant, fenced by their session; the API role cannot call these.
 FOR_EVERY_TENANT = (
     "^fn_(worker_|job_(claim|report)$|checkpoint_save$|event_emit$|run_label_here$|expression_evaluate$"
-    "|schedule_fire$)"
+    "|schedule_fire$|job_workflows_refresh$)"
 )
 
 

@@ -39,6 +39,7 @@ WORKER = (
     # What a handler calls: start runs and jobs, send events.
     "runs.py:start_runs,signal",
     "jobs.py:enqueue_jobs",
+    "graphs.py:refresh_graphs",
 )
 KEEPER = ("keep.py", "schedules.py:due_schedules,fire_schedule", "sealing.py", "due_evidence.py")
 SLACK = ("slack.py:take_cards,note_card,accept_callback,user,decide",)

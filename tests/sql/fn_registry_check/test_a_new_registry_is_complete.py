@@ -12,15 +12,15 @@ from tests.support.clock import Clock
 CORRECTION_REASONS = ("data_error", "policy_change", "downstream_dependency_failed", "regulatory_recall")
 
 FLOOR = [
-    ("not_started", "idle", False, "gray"),
-    ("ready", "active", False, "green_pale"),
-    ("in_progress", "active", False, "green"),
-    ("waiting", "wait", False, "yellow"),
-    ("blocked", "wait", False, "yellow_dark"),
-    ("overdue", "red", False, "red_pale"),
-    ("failed", "red", False, "red"),
-    ("cannot_complete", "red", False, "red_dark"),
-    ("completed", "active", True, "green_deep"),
+    ("not_started", "idle", False, "gray", "circle_hollow"),
+    ("ready", "active", False, "green_pale", "play_outline"),
+    ("in_progress", "active", False, "green", "play_filled"),
+    ("waiting", "wait", False, "yellow", "hourglass"),
+    ("blocked", "wait", False, "yellow_dark", "warn_filled"),
+    ("overdue", "red", False, "red_pale", "clock_alert"),
+    ("failed", "red", False, "red", "cross_filled"),
+    ("cannot_complete", "red", False, "red_dark", "stop_filled"),
+    ("completed", "active", True, "green_deep", "check_filled"),
 ]
 # Section 3.2. The ground of green is another one: the document's #059669 has too little contrast.
 TOKENS = {
@@ -53,10 +53,19 @@ def test_there_is_one_active_machine_for_each_scope(db: psycopg.Connection):
 @pytest.mark.parametrize("machine", ["step.1", "task.1", "job.1", "workflow_run.1"])
 def test_the_floor_equals_the_source_document(db: psycopg.Connection, machine: str):
     query = """
-        select state_code, semantic_class, is_terminal, split_part(ui_color_token, '.', 3) from state_def
-        where state_machine_id = %s and not is_derived order by ordinal
+        select state_code, semantic_class, is_terminal, substr(ui_color_token, 18), substr(ui_icon_token, 6)
+        from state_def where state_machine_id = %s and not is_derived order by ordinal
     """
     assert db.execute(query, (machine,)).fetchall() == FLOOR
+    # Section 3.4: an icon is named icon.*, a colour ui.traffic_light.*, the texts after the state.
+    query = """
+        select state_code from state_def
+        where state_machine_id = %s and not is_derived
+            and (ui_icon_token not like 'icon.%%' or ui_color_token not like 'ui.traffic\\_light.%%'
+                or ui_label_i18n_key <> 'state.' || state_code || '.label'
+                or ui_short_message_key <> 'state.' || state_code || '.short')
+    """
+    assert db.execute(query, (machine,)).fetchall() == []
     # Every floor state has its short message, beside its label, in both languages.
     query = """
         select count(distinct (t.text_key, t.lang)) from state_def as s
@@ -67,15 +76,16 @@ def test_the_floor_equals_the_source_document(db: psycopg.Connection, machine: s
 
 
 @pytest.mark.requirement("SM-02")
-def test_floor_labels_are_those_of_the_document(db: psycopg.Connection):
+@pytest.mark.parametrize("machine", ["step.1", "task.1"])
+def test_floor_labels_are_those_of_the_document(db: psycopg.Connection, machine: str):
     query = """
         select s.state_code, s.ui_icon_glyph, vi.text_value, en.text_value
         from state_def as s
         inner join i18n_text as vi on s.ui_label_i18n_key = vi.text_key and vi.lang = 'vi'
         inner join i18n_text as en on s.ui_label_i18n_key = en.text_key and en.lang = 'en'
-        where s.state_machine_id = 'step.1' and not s.is_derived order by s.ordinal
+        where s.state_machine_id = %s and not s.is_derived order by s.ordinal
     """
-    assert db.execute(query).fetchall() == [
+    assert db.execute(query, (machine,)).fetchall() == [
         ("not_started", "○", "Chưa tới lượt", "Not started"),
         ("ready", "▶", "Sẵn sàng", "Ready"),
         ("in_progress", "►", "Đang làm", "In progress"),

@@ -161,3 +161,18 @@ def test_settled_replays_are_deleted_with_their_approvals(engine: Engine, clock:
     removed = sweep(engine)
     assert (removed["runs"], removed["replays"], removed["dead_letters"]) == (1, 1, 1)
     assert tables_with_rows(engine) == set()
+
+
+def test_a_run_that_is_older_than_the_log_is_no_fault(engine: Engine, clock: Clock):
+    """It waits for longer than the log is stored: its events are gone, and its states hold."""
+    engine.publish("w", wait("parcel", "came"))
+    run_id = engine.start("w")
+    engine.db.execute("select fn_audit_seal(1)")
+    clock.advance(days=450)
+    engine.db.execute("select fn_partitions_ensure()")
+    assert sweep(engine)["event_log_months"] >= 1
+    assert engine.one("select count(*) from event_log where run_id = %s", (run_id,)) == 0
+    assert engine.faults() == {}
+    engine.db.execute("select fn_signal(1, %s, 'came', '{}', 'k')", (run_id,))
+    assert engine.run_state(run_id) == "completed"
+    assert engine.faults() == {}

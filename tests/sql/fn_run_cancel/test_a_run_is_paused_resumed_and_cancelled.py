@@ -36,6 +36,17 @@ def test_steps_of_a_paused_run_cannot_be_claimed_and_leased_steps_can_finish(eng
     ]  # fmt: skip
 
 
+@pytest.mark.requirement("SM-08")
+def test_the_state_of_a_run_makes_a_repeat_harmless_until_somebody_else_changes_it(engine: Engine):
+    """These calls take no key: a repeat adds no event, but after a resume a pause is a new one."""
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w")
+    for name in ("fn_run_pause", "fn_run_resume", "fn_run_pause", "fn_run_cancel"):
+        before = len(engine.events(run_id << 20))
+        assert call(engine, name, run_id) == call(engine, name, run_id)
+        assert len(engine.events(run_id << 20)) == before + 1
+
+
 @pytest.mark.requirement("SM-15")
 def test_a_run_that_finishes_while_paused_completes_on_resume(engine: Engine):
     engine.publish("w", operation("a"))

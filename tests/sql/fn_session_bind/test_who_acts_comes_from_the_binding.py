@@ -104,7 +104,7 @@ def test_no_function_lets_a_bound_caller_act_as_somebody_else(db, engine: Engine
     ).fetchall()
     assert len(rows) > 25
     lax = {}
-    with as_role(db, "stepwell_api", token(db, 1)):
+    with as_role(db, "stepwell_api", token(db, 1, roles=("admin", "MOT_template_generator"))):
         for name, arguments in rows:
             try:
                 with db.transaction():

@@ -47,6 +47,7 @@ def test_an_early_event_is_kept_until_a_step_waits_for_it(engine: Engine):
     assert engine.one("select output from step_run where step_id = 'parcel'") == {"n": 1}
 
 
+@pytest.mark.requirement("LN-10")
 def test_each_event_wakes_the_oldest_wait(engine: Engine):
     engine.publish("w", wait("one", "came"), wait("two", "came"), edges=[])
     run_id = engine.start("w")
@@ -56,6 +57,7 @@ def test_each_event_wakes_the_oldest_wait(engine: Engine):
     assert engine.run_state(run_id) == "completed"
 
 
+@pytest.mark.requirement("LN-10")
 def test_an_event_of_another_type_or_run_wakes_no_wait(engine: Engine):
     engine.publish("w", wait("parcel", "came"))
     run_id, other = engine.start("w"), engine.start("w")

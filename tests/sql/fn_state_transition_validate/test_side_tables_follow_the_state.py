@@ -118,6 +118,7 @@ def test_a_worker_keeps_lease_and_slot_while_its_job_is_overdue_and_in_time_agai
     assert engine.faults() == {}
 
 
+@pytest.mark.requirement("SM-07")
 @pytest.mark.parametrize("actor", ["executor_worker", "system"])
 def test_a_permanent_failure_ends_the_step_and_its_run(engine: Engine, actor: str):
     engine.publish("w", operation("a"), operation("b"))
@@ -196,4 +197,33 @@ def test_a_run_and_an_approval_are_changed_only_by_their_own_functions(engine: E
     answer = change(engine, approval, "requested->rejected", "reviewer", "rpc approval_decide")
     assert answer["problems"] == ["has_calls_of_its_own:approval"]
     assert engine.state(approval) == "requested"
+    assert engine.faults() == {}
+
+
+@pytest.mark.parametrize(
+    ("end", "path"),
+    [
+        ("cancelled", "cancelled->not_started"),
+        ("cannot_complete", "cannot_complete->cancelled"),
+        ("cannot_complete", "cannot_complete->ready"),
+    ],
+)
+def test_a_step_that_has_ended_is_changed_only_by_its_own_functions(engine: Engine, end: str, path: str):
+    """A retry begins the run and what depends on the step again; the door would change the step alone."""
+    engine.publish("w", operation("a"), operation("b"))
+    run_id = engine.start("w")
+    session = engine.worker()
+    leases = engine.claim(session)
+    step = engine.unit(run_id, "a")
+    if end == "cancelled":
+        assert change(engine, step, "in_progress->cancelled", "reviewer", "rpc workflow_cancel")["ok"]
+    else:
+        engine.kill(session, *leases)
+    before = engine.states(run_id)
+    actor = "system" if path.endswith("ready") else "reviewer"
+    trigger = "rpc workflow_cancel" if path.endswith("->cancelled") else "event replay_approved"
+    payload = {"replay_request_id": 1, "approval_id": 1}
+    answer = change(engine, step, path, actor, trigger, **payload, payload=payload)
+    assert answer["problems"] == ["has_calls_of_its_own:ended_step"]
+    assert (answer["ok"], engine.states(run_id)) == (False, before)
     assert engine.faults() == {}

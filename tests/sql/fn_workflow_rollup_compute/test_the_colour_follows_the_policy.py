@@ -144,6 +144,10 @@ def test_a_run_is_gray_until_a_mandatory_step_is_ready(engine: Engine, people: P
     run_id = engine.start("w")
     assert check(engine, run_id) == "gray"
     assert computed(engine, run_id)["decisive_step_run_id"] is None
+    # Also when it is computed again from the counters.
+    engine.one("select fn_run_pause(1, %s, 'cli:r')", (run_id,))
+    engine.one("select fn_run_resume(1, %s, 'cli:r')", (run_id,))
+    assert check(engine, run_id) == "gray"
 
 
 @pytest.mark.requirement("RU-04")

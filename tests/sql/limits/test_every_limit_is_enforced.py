@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 import stepwell as sw
 from tests.sql.drive import Engine, human, operation, subworkflow
 from tests.sql.graphs.publishing import publish
+from tests.sql.job_graphs.graphing import emit, job, register
 from tests.worker.acting import put_in_force, rule
 
 TESTS = Path(__file__).parents[2]
@@ -89,6 +90,16 @@ def calendar_days(engine: Engine) -> None:
     engine.one("select _calendar_add(1, 'c', stepwell.now(), 36000)")
 
 
+def routes(engine: Engine) -> None:
+    for name in ("one", "two"):
+        engine.one("select fn_event_route_set(1, %s, 'seen', 'op', p_actor => 'ada')", (name,))
+
+
+def emit_with(engine: Engine, value: Any) -> None:
+    register(engine, "t", job("a"), params={"some": {}})
+    emit(engine, "t", {"some": value})
+
+
 # name → (the limit that is set, what exceeds it, what the refusal says)
 REFUSED: dict[str, tuple[int, Callable[[Engine], object], str]] = {
     "bundle_items": (1, write_content("b", ["a", "b"]), "items: at most 1 are accepted"),
@@ -100,17 +111,25 @@ REFUSED: dict[str, tuple[int, Callable[[Engine], object], str]] = {
     "content_bytes": (10, write_content("x" * 11), "at most 10 bytes"),
     "cut_parts": (2, cut_parts, "parts: at most 2 are accepted"),
     "enqueue_batch": (1, lambda e: e.enqueue("op", 2), "at most 1 are accepted"),
+    "event_routes": (1, routes, "at most 1 routes are accepted"),
     "event_types_per_tenant": (1, event_types, "at most 1 types are accepted"),
     "expression_bytes": (
         10,
         lambda e: publish(e, sw.Map("$.input.a_long_name", sw.Operation("op", id="o"))),
         "at most 10 are accepted",
     ),
+    "job_delay_seconds": (
+        10,
+        lambda e: register(e, "t", job("a", delay_seconds=11)),
+        "delay_seconds: 0 to 10 is accepted",
+    ),
     "link_seconds": (
         10,
         lambda e: e.one("select link from fn_link_create(1, 'ada', p_expires_seconds => 11)"),
         "expires_seconds: 1 to 10 are accepted",
     ),
+    "signal_bytes": (100, lambda e: emit_with(e, ["x" * 60] * 2), "at most 100 bytes"),
+    "signal_value_bytes": (10, lambda e: emit_with(e, {"a": ["x" * 11]}), "at most 10 bytes"),
     "start_batch": (
         1,
         lambda e: e.one("select fn_run_start(1, 'w', array['{}'::jsonb, '{}'])"),

@@ -110,7 +110,7 @@ def one_each_time_a_schedule_fires(engine: Engine, session: int) -> list[str]:
     return [propose(engine, session, second, f"s{at}") for at in range(4)]
 
 
-@pytest.mark.requirement("RT-06")
+@pytest.mark.requirement("RT-04", "RT-06")
 @pytest.mark.parametrize(
     "way",
     [
@@ -121,6 +121,24 @@ def one_each_time_a_schedule_fires(engine: Engine, session: int) -> list[str]:
 )  # fmt: skip
 def test_the_fourth_of_three_writes_is_denied(engine: Engine, way: Callable[[Engine, int], list[str]]):
     assert way(engine, engine.worker()) == ["go", "go", "go", "writes_exhausted"]
+
+
+@pytest.mark.requirement("RT-04")
+@pytest.mark.parametrize(
+    ("of_tenant", "of_workflow", "allowed"), [(2, None, 2), (1, 2, 2), (2, 1, 1), (None, 0, 0)]
+)
+def test_the_cap_of_a_workflow_replaces_that_of_its_tenant(
+    engine: Engine, of_tenant: int | None, of_workflow: int | None, allowed: int
+):
+    engine.publish("w", operation("a"))
+    name = "max_writes_per_run"
+    engine.db.execute("select fn_tenant_set('default', %s)", (Jsonb({name: of_tenant}),))
+    engine.db.execute("select fn_workflow_caps_set(1, 'w', %s)", (Jsonb({name: of_workflow}),))
+    engine.start("w")
+    session = engine.worker()
+    (lease,) = engine.claim(session)
+    answers = [propose(engine, session, lease, str(at)) for at in range(3)]
+    assert answers == ["go"] * allowed + ["writes_exhausted"] * (3 - allowed)
 
 
 @pytest.mark.requirement("RT-06")

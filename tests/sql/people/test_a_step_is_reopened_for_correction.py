@@ -92,6 +92,21 @@ def test_the_first_completion_is_kept(engine: Engine, people: People):
 
 
 @pytest.mark.requirement("SM-12")
+def test_a_step_without_an_output_has_an_audit_row_and_no_snapshot(engine: Engine, people: People):
+    engine.publish("w", operation("check"))
+    session = engine.worker()
+    unit = engine.unit(engine.start("w"), "check")
+    engine.complete(session, *engine.claim(session))
+    people.reopen_for_correction(unit, "ben", "data_error", approval(engine, unit))
+    audit = engine.db.execute("select closing_state, output from step_run_prior_audit").fetchall()
+    assert audit == [("completed", None)]
+    assert engine.one("select count(*) from step_run_output_snapshot") == 0
+    payload = engine.one("select payload from event_log where event_type = 'step.reopened_for_correction'")
+    assert "prior_completed_audit_id" in payload
+    assert "original_output_snapshot_id" not in payload
+
+
+@pytest.mark.requirement("SM-12")
 def test_a_correction_needs_its_own_approval_and_a_known_reason(engine: Engine, people: People):
     run_id = finished(engine, people, engine.worker())
     unit, other = engine.unit(run_id, "sign"), engine.unit(run_id, "ship")
@@ -257,7 +272,7 @@ def late(engine: Engine, unit: int):
 def unlike_their_events(engine: Engine):
     """The units whose row is not what their events say, as `audit verify` finds them."""
     return engine.db.execute(
-        support_text("audit_unit_lives").encode(), {"tenant_id": 1, "limit": 10}
+        support_text("audit_unit_lives").encode(), {"tenant_id": 1, "archived": [], "limit": 10}
     ).fetchall()
 
 

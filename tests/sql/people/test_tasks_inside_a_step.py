@@ -25,6 +25,16 @@ def tasks(engine: Engine, step: int) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
+def in_charge(engine: Engine, unit: int) -> str | None:
+    found: str | None = engine.one(
+        """select p.name_key from work_unit as u
+           left join person as p on u.tenant_id = p.tenant_id and u.pic_id = p.person_id
+           where u.unit_id = %s""",
+        (unit,),
+    )
+    return found
+
+
 def states(engine: Engine, step: int) -> dict[str, str]:
     return {name: engine.state(unit) for name, unit in tasks(engine, step).items()}
 
@@ -34,12 +44,14 @@ def test_the_step_completes_only_when_every_task_has(engine: Engine, people: Peo
     step = started(engine)
     inside = tasks(engine, step)
     assert states(engine, step) == {"count": "ready", "sign": "ready", "label": "ready", "export": "skipped"}
+    assert [in_charge(engine, unit) for unit in (step, *inside.values())] == [None, None, "ben", None, None]
     people.claim(step, "ada")
     with refused("SW004", "output_contract_met", "task count is ready", "task label is ready"):
         people.complete(step, "ada")
     with refused("SW007", "warehouse"):
         people.claim(inside["count"], "ada")
     people.claim(inside["count"], "cleo")
+    assert [in_charge(engine, unit) for unit in (step, inside["count"])] == ["ada", "cleo"]
     with refused("SW004", "output_contract_met", "n"):
         people.complete(inside["count"], "cleo", {})
     assert people.complete(inside["count"], "cleo", {"n": 3})["emitted_event_type"] == "task.completed"

@@ -159,4 +159,4 @@ def test_the_counts_of_a_day_are_kept_by_the_hour(engine: Engine, clock: Clock):
     assert row[:3] == (3, 3, 0)
     assert [hour["open"] for hour in row[3]] == [1, 3]
     assert row[4] == "declared_dead: it is dead"
-    assert engine.one("select count(*) from vw_governance_counts") == 9
+    assert engine.one("select count(*) from vw_governance_counts") == 10

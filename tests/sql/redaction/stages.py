@@ -257,6 +257,44 @@ def replay_plan(engine: Engine) -> Values:
     return {"p_plan_id": int(made["plan_id"])}
 
 
+def template(engine: Engine) -> Values:
+    """A template that is sound, and params for it."""
+    job = {"local_id": "a", "job_kind": "a", "source_ref": "$.input.order", "target_ref": "erp:orders"}
+    params = {"order": {"type": "string"}}
+    given = {"template_id": "intake", "description": "orders", "params": params, "jobs": [job]}
+    return {"p_template": Jsonb(given)}
+
+
+def emitting(engine: Engine) -> Values:
+    engine.db.execute("select fn_job_template_register(1, %s, 'ada')", (template(engine)["p_template"],))
+    engine.db.execute("select fn_person_set(1, 'planner', array['MOT_template_generator'])")
+    return {
+        "p_template_id": "intake",
+        "p_template_params": Jsonb({"order": "o-1"}),
+        "p_actor": "planner",
+    }
+
+
+def dead_graph(engine: Engine) -> Values:
+    given = emitting(engine)
+    made = engine.one(
+        "select fn_mot_graph_emit(1, 'intake', %s, p_actor => 'planner')", (given["p_template_params"],)
+    )
+    session = engine.worker("graphs", serves=["a"])
+    leases = [one for one in engine.claim(session, 100) if one.unit_id >> 20 == made["workflow_id"]]
+    engine.kill(session, *leases)
+    return {"p_workflow_id": made["workflow_id"]}
+
+
+def event_route(engine: Engine) -> Values:
+    return {
+        "p_route_name": "found",
+        "p_event_type": "order.found",
+        "p_operation_name": "a",
+        "p_fields": ["order"],
+    }
+
+
 def refused_name(engine: Engine) -> Values:
     """Somebody with a name of an earlier release that is not accepted any more."""
     engine.db.execute("alter table principal disable trigger names_can_be_told_apart")
@@ -272,6 +310,7 @@ STAGES: dict[str, Callable[[Engine], Values]] = {
     "fn_action_propose": proposed,
     "fn_action_settle": proposed,
     "fn_approval_decide": decision,
+    "fn_event_route_set": event_route,
     "fn_event_type_schema": lambda engine: {"p_event_type": "step.completed"},
     "fn_events_ack": read_so_far,
     "fn_evidence_due_seal": bundle_due,
@@ -283,9 +322,12 @@ STAGES: dict[str, Callable[[Engine], Values]] = {
     "fn_iu_op_retry": failed_cut,
     "fn_iu_op_split": contents,
     "fn_job_retry": failed,
+    "fn_job_template_register": template,
+    "fn_job_workflow_retry": dead_graph,
     "fn_layout_keep": graph,
     "fn_link_enter": link,
     "fn_link_use": link,
+    "fn_mot_graph_emit": emitting,
     "fn_password_set": lambda engine: {"p_principal_name": "ben", "p_secret_hash": PASSWORD_HASH},
     "fn_principal_rename": refused_name,
     "fn_policy_activate": proposal,

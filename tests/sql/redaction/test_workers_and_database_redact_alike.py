@@ -90,6 +90,8 @@ SECRETS: list[Any] = [
     f"https://user:{CANARY}@host/x",
     f"https://host/x?sig={CANARY}&a=1",
     f"Bearer {CANARY}",
+    f"token: Bearer {CANARY}",
+    f"auth = basic {CANARY}",
     JWT,
     f"text {JWT} text",
     "AKIA" + "C4N4RYC4N4RYC4N4",

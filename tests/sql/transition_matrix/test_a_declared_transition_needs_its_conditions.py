@@ -119,7 +119,7 @@ def test_an_audited_transition_needs_its_audit_reference(db: psycopg.Connection,
     assert wrong == []
 
 
-@pytest.mark.requirement("SM-18")
+@pytest.mark.requirement("SM-06", "SM-18")
 @pytest.mark.parametrize("machine", WORK)
 def test_an_unregistered_event_refuses_its_transition(db: psycopg.Connection, machine: str):
     prepare(db)

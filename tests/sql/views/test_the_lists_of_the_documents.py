@@ -125,6 +125,25 @@ def test_a_chain_is_read_as_document_004_tells_it(engine: Engine, clock: Clock):
     assert found[6] is None
 
 
+@pytest.mark.requirement("LN-09", "LN-11")
+def test_a_retry_is_runnable_after_its_backoff_and_an_exhausted_one_is_dead(engine: Engine, clock: Clock):
+    engine.publish("order", operation("VALIDATE", retry={"max_attempts": 2}))
+    run_id = engine.start("order")
+    session = engine.worker()
+    later = {"error": {"type": "Busy", "message": "later"}, "delay_seconds": 300}
+    engine.report(session, (engine.claim(session)[0], "retry", later))
+    columns = (
+        "status, attempts, last_error, locked_by,"
+        " next_run_at - stepwell.now() between interval '250s' and interval '300s'"
+    )
+    assert steps(engine, run_id, columns) == [("READY", 1, "Busy: later", None, True)]
+    assert engine.claim(session) == []
+    clock.advance(seconds=301)
+    engine.timers()
+    engine.report(session, (engine.claim(session)[0], "retry", later))
+    assert steps(engine, run_id, "status, attempts, next_run_at") == [("DEAD", 2, None)]
+
+
 @pytest.mark.requirement("LN-11")
 def test_a_dead_step_fails_its_instance(engine: Engine):
     engine.publish("order", operation("VALIDATE"), operation("SHIP"))
@@ -149,7 +168,7 @@ def status(engine: Engine, run_id: int) -> str:
 @pytest.mark.requirement("RT-01", "RT-02", "RT-17")
 def test_a_run_is_read_as_document_003_tells_it(engine: Engine, clock: Clock):
     engine.publish("w", operation("a"))
-    engine.publish("w", operation("a", retry={"max_attempts": 2}))
+    engine.publish("w", operation("a", operation="sn.update", retry={"max_attempts": 2}))
     version_id = engine.one("select version_id from workflow_version where version_no = 2")
     run_id = engine.start("w", ref="INC-1")
     columns = "tenant_id, trigger_type, trigger_ref, status, workflow_version_id"
@@ -157,6 +176,8 @@ def test_a_run_is_read_as_document_003_tells_it(engine: Engine, clock: Clock):
     session = engine.worker()
     (lease,) = engine.claim(session)
     assert status(engine, run_id) == "running"
+    leased = row(engine, "lease_owner, lease_expires_at", "runtime_step", "run_id", run_id)
+    assert leased == row(engine, "worker_name, expires_at", "worker_session", "(closed_at is null)", True)
     engine.report(session, (lease, "failed", {"error": {"type": "TimeoutError"}, "delay_seconds": 5}))
     assert status(engine, run_id) == "failed_retryable"
     step = (
@@ -164,7 +185,7 @@ def test_a_run_is_read_as_document_003_tells_it(engine: Engine, clock: Clock):
         "next_eligible_at is not null"
     )
     assert row(engine, step, "runtime_step", "run_id", run_id) == (
-        "a", 0, "a", f"stepwell:1:{(run_id << 20) + 1}", "failed_retryable", 1, "TimeoutError", True,
+        "a", 0, "sn.update", f"stepwell:1:{(run_id << 20) + 1}", "failed_retryable", 1, "TimeoutError", True,
     )  # fmt: skip
     clock.advance(seconds=6)
     engine.timers()

@@ -9,6 +9,7 @@ from __future__ import annotations
 # Tables and views without a tenant: the same for everybody.
 GLOBAL = {
     "clock_shift": "the clock of tests",
+    "consumer_registry": "names and executors of workers; they serve every tenant",
     "dot_config": "settings and words; no secrets",
     "event_field_def": "the registry",
     "event_type_registry": "the registry",
@@ -19,6 +20,7 @@ GLOBAL = {
     "guard_predicate": "the registry",
     "handler": "names of operations that workers serve",
     "i18n_text": "texts",
+    "job_workflow_kind": "the registry",
     "keeper_lead": "which keeper leads",
     "queue_heartbeat": "whether a class of executors has work",
     "rollup_policy_def": "the registry",
@@ -42,7 +44,7 @@ GLOBAL = {
 HARMLESS = {
     "_approval_is_asked": "whether an approval of the bound tenant asks the caller",
     "_step_is_own": "whether a step of the bound tenant is work of the caller",
-    "_leased_count": "counts only for the bound tenant, 0 for every other",
+    "_leased_count": "counts only for readers of the bound tenant, 0 for every other",
     "_reader_waits_since": "a time for readers of the bound tenant, null for every other",
     "bound_tenant": "the tenant of the caller",
     "bound_principal": "the principal of the caller",
@@ -79,6 +81,7 @@ FENCED = {
     "fn_job_report": "the session and the leases",
     "fn_job_report_free": "the session and the leases",
     "fn_job_report_set_aside": "the session and the lease",
+    "fn_job_workflows_refresh": "the lease",
     "fn_progress_save": "the session and the leases",
     "fn_run_label_here": "the lease",
     "fn_run_start_here": "the session",
@@ -96,7 +99,9 @@ DUTIES = {
     "fn_anchor_written",
     "fn_audit_due",
     "fn_duty_set_aside",
+    "fn_event_routes_follow",
     "fn_evidence_due_find",
+    "fn_job_workflow_refresh_due",
     "fn_keeper_lead",
     "fn_health_read",
     "fn_leases_find",

@@ -26,6 +26,7 @@ class Relation:
     is_walled: bool
     # A view of payloads: it compares the tenant itself.
     has_payloads: bool
+    is_table: bool
     roles: frozenset[str]
 
 
@@ -56,6 +57,7 @@ def relations(db: psycopg.Connection) -> list[Relation]:
                    else coalesce(c.reloptions @> array['security_invoker=true'], false) end,
                c.relkind = 'v' and coalesce(c.reloptions @> array['security_barrier=true'], false)
                    and pg_get_viewdef(c.oid) like '%payload_tenant()%',
+               c.relkind in ('r', 'p'),
                array(select r from unnest(stepwell._process_roles()) as r
                    where has_any_column_privilege(r, c.oid, 'select'))
            from pg_class as c

@@ -36,6 +36,7 @@ CALLS: dict[str, str] = {
     "fn_progress_save": "array[1], array[%(unit)s], array[%(lease)s], array[1.0], array[2.0], array['half']",
     "fn_event_emit": "1, %(unit)s, %(lease)s, 'told', '{}'",
     "fn_expression_evaluate": "1, %(unit)s, %(lease)s",
+    "fn_job_workflows_refresh": "1, %(unit)s, %(lease)s",
     "fn_action_propose": "1, %(unit)s, %(lease)s, %(action)s",
     "fn_action_settle": "1, %(unit)s, %(lease)s, %(receipt)s, 'confirmed'",
     "fn_action_reversal": "1, %(unit)s, %(lease)s, %(receipt)s",

@@ -31,7 +31,7 @@ def test_every_workflow_can_be_drawn(workflow: Workflow):
     for lanes in (None, lanes_of(graph)):
         drawing = lay_out(graph, lanes)
         assert drawing == lay_out(graph, lanes), "the same graph has the same drawing"
-        assert json.loads(json.dumps(drawing.to_json()))["version"] == 3
+        assert json.loads(json.dumps(drawing.to_json()))["version"] == 4
         assert [scope.scope for scope in drawing.scopes] == list(graph.scopes)
         for scope in drawing.scopes:
             assert sorted(box.no for box in scope.boxes) == [s.no for s in graph.scopes[scope.scope]]

@@ -39,7 +39,7 @@ def test_a_status_signal_notifies_of_every_change():
 
 @pytest.mark.requirement("RX-04")
 def test_preconditions_and_blocks_are_computed_from_the_predecessors():
-    root = WorkflowReactiveRoot(graph_of(Sequential(Parallel(op("a"), op("b")), op("c"))))
+    root = WorkflowReactiveRoot(graph_of(Sequential(Parallel(op("a"), op("b")), op("c"), op("d"))))
     met, blocked = root.preconditions("c"), root.blocked_by_failure("c")
     assert (met(), blocked()) == (False, False)
     complete(root, "a")
@@ -48,6 +48,25 @@ def test_preconditions_and_blocks_are_computed_from_the_predecessors():
     assert (met(), blocked()) == (False, True)
     assert root.get_status("c") is S.ABORTED
     assert root.preconditions("a")() is True
+    # A node that was aborted satisfies nothing either.
+    assert (root.preconditions("d")(), root.blocked_by_failure("d")()) == (False, True)
+    assert root.get_status("d") is S.ABORTED
+
+
+@pytest.mark.requirement("RX-04")
+def test_a_skipped_node_satisfies_and_one_that_was_cancelled_does_not():
+    branch = Conditional("$.input.flag == true", op("a"))
+    root = WorkflowReactiveRoot(
+        graph_of(Sequential(Parallel(branch, op("b")), op("c"))), input={"flag": False}
+    )
+    assert root.get_status("a") is S.SKIPPED
+    root.abort_node("b")
+    assert (root.preconditions("c")(), root.get_status("c")) == (False, S.ABORTED)
+    root = WorkflowReactiveRoot(
+        graph_of(Sequential(Parallel(branch, op("b")), op("c"))), input={"flag": False}
+    )
+    complete(root, "b")
+    assert (root.preconditions("c")(), root.get_status("c")) == (True, S.READY)
 
 
 @pytest.mark.requirement("RX-06")

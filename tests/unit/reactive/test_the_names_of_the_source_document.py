@@ -10,6 +10,7 @@ from stepwell.reactive import (
     CallEventType,
     CallGraph,
     CallStatus,
+    Disposed,
     FlowGraph,
     NodeStatus,
     Projection,
@@ -99,12 +100,15 @@ def test_an_unknown_failure_policy_is_refused():
 
 
 @pytest.mark.requirement("RX-16")
-def test_an_error_tells_every_running_call_to_abort_before_the_root_is_disposed():
+def test_an_error_tells_every_running_call_to_abort_before_the_root_is_disposed(
+    caplog: pytest.LogCaptureFixture,
+):
+    """The document's order: abort the calls, then the nodes, dispose the root, log the error."""
     root = WorkflowReactiveRoot(graph_of(Parallel(op("a"), op("b"), op("c"))))
-    told: list[tuple[str, str | None]] = []
+    told: list[tuple[str, str | None, NodeStatus]] = []
 
     def abort(node: str, request_id: str | None) -> None:
-        told.append((node, request_id))
+        told.append((node, request_id, root.get_status(node)))
         if node == "a":
             raise ConnectionError("the call cannot be reached")
 
@@ -118,7 +122,11 @@ def test_an_error_tells_every_running_call_to_abort_before_the_root_is_disposed(
 
     root.effect(break_down)
     assert isinstance(root.error, ZeroDivisionError)
-    assert told == [("a", "a#1"), ("b", "b#1")]
+    assert told == [("a", "a#1", S.RUNNING), ("b", "b#1", S.RUNNING)]
+    assert root.statuses() == {"a": S.ABORTED, "b": S.ABORTED, "c": S.COMPLETED}
+    with pytest.raises(Disposed):
+        root.append(responded("b"))
+    assert "an effect broke" in caplog.text
 
 
 @pytest.mark.requirement("RX-08")

@@ -21,6 +21,8 @@ export interface StepDef {
   scope: number;
   branch: number | null;
   milestone: string | null;
+  /** Whether it begins after any of its parents; others begin after all of them. */
+  joinsAny: boolean;
   /** The name and the labels of the content that it shows, for people who look for it. */
   content: string;
 }
@@ -63,6 +65,7 @@ export function stepDefs(layout: Layout): Map<number, StepDef> {
         scope: steps.scope[at] ?? 0,
         branch: steps.branch[at] ?? null,
         milestone: steps.milestone[at] ?? null,
+        joinsAny: layout.joins[no] === "any",
         content: contentOf(layout, steps.content[at] ?? null),
       },
     ]),

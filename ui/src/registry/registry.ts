@@ -59,7 +59,6 @@ export function facetRow(scope: string, code: string): FacetRow | null {
   return facets.value.get(`${scope}/${code}`) ?? null;
 }
 
-/** Changes when other tokens were read; drawings on a canvas watch it. */
 /** What a step can be said to wait for, in the order of the registry. */
 export function stepFacets(): { code: string; label: FacetRow["label"] }[] {
   return [...facets.value.values()]
@@ -67,6 +66,7 @@ export function stepFacets(): { code: string; label: FacetRow["label"] }[] {
     .map((row) => ({ code: row.facet_code, label: row.label }));
 }
 
+/** Changes when other tokens were read; drawings on a canvas watch it. */
 export const tokensRead = computed(() => tokens.value);
 
 export function colourOf(tone: string, highContrast: boolean): { fg: string; bg: string } | null {

@@ -94,7 +94,7 @@ def read_anchor(data: bytes) -> list[dict[str, Any]]:
 
 def read_keys(data: bytes) -> list[str]:
     """Public keys, one in each line, oldest first; the rest of a line after `#` is ignored."""
-    keys = [line.split("#")[0].strip() for line in data.decode().split("\n")]
+    keys = [line.split("#")[0].strip(" \t\r") for line in data.decode().split("\n")]
     found = [key for key in keys if key]
     if not found or not all(has_type(key, "h") for key in found) or len(set(found)) != len(found):
         raise ValueError("keys: one public key in each line is accepted, 64 hexadecimal digits, each once")

@@ -201,6 +201,9 @@ class Bundle:
             self.say("contents.differs", "the files of the bundle")
         else:
             self._check_counts(told.get("streams"))
+            # Earlier releases did not say it.
+            if "mode" in told and (told["mode"] == "development") != ("mode" in self.run):
+                self.say("document.differs", "run.json.mode")
 
     def _check_counts(self, told: Any) -> None:
         """The bundle has as many events of each approval and receipt as the log had when it was sealed."""

@@ -4,7 +4,7 @@ with unit as materialized (
     select u.*, u.unit_id & 1048575 as unit_no, r.version_id as run_version_id, r.parent_unit_id, w.priority as run_priority,
         r.run_id is not null as has_run, j.job_id is not null as is_job, a.approval_id is not null as is_approval,
         a.subject_unit_id, a.expires_at, c.receipt_id is not null as is_receipt, c.unit_id as effect_unit_id,
-        j.workspace_id, p.proposal_id is not null as is_proposal, k.cut_request_id is not null as is_cut, t.unit_id is not null as is_task, t.step_run_id, t.form is not null as has_form
+        j.workspace_id, p.proposal_id is not null or l.plan_id is not null as is_proposal, k.cut_request_id is not null as is_cut, t.unit_id is not null as is_task, t.step_run_id, t.form is not null as has_form
     from stepwell.work_unit as u
     left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
     left join stepwell.work_unit as w on r.tenant_id = w.tenant_id and r.run_id << 20 = w.unit_id
@@ -12,6 +12,7 @@ with unit as materialized (
     left join stepwell.approval_detail as a on u.tenant_id = a.tenant_id and u.unit_id = a.approval_id
     left join stepwell.action_receipt as c on u.tenant_id = c.tenant_id and u.unit_id = c.receipt_id
     left join stepwell.policy_set as p on u.tenant_id = p.tenant_id and u.unit_id = p.proposal_id
+    left join stepwell.dlq_replay_plan as l on u.tenant_id = l.tenant_id and u.unit_id = l.plan_id
     left join stepwell.cut_request_detail as k on u.tenant_id = k.tenant_id and u.unit_id = k.cut_request_id
     left join stepwell.task_detail as t on u.tenant_id = t.tenant_id and u.unit_id = t.unit_id
     where u.tenant_id = %(tenant_id)s
@@ -81,6 +82,16 @@ with unit as materialized (
             then 'pending_count'
             when u.kind = 'step' and u.pending_count is distinct from case
                 -- Before it begins, a step counts the steps before it that have not ended; a Map that has begun, its own.
+                when u.state_code = 'not_started' and d.config ?| array['join', 'delay_seconds'] then (
+                    -- A job of a graph waits for one of its parents, or for all, and for its delay.
+                    select case when d.config ->> 'join' = 'any' then greatest(1 - n.done_count + case when n.is_delayed then n.all_count else 0 end, 0)
+                        else n.all_count - n.done_count + n.is_delayed::int end
+                    from (select count(*) as all_count, count(*) filter (where b.state_code in ('completed', 'skipped')) as done_count,
+                            exists (select from stepwell.timer as y where y.tenant_id = u.tenant_id and y.unit_id = u.unit_id
+                                and y.timer_kind = 'start') as is_delayed
+                        from stepwell.workflow_step_relations as r
+                        inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
+                        where r.tenant_id = u.tenant_id and r.version_id = u.run_version_id and r.to_no = u.def_no) as n)
                 when u.state_code = 'not_started' then (
                     select count(*) from stepwell.workflow_step_relations as r
                     inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
@@ -109,14 +120,20 @@ with unit as materialized (
         order by x.event_id desc limit 1) as e on u.is_job
 ), ended as (
     select r.run_id << 20, array_remove(array[
-        case when r.finished_state is distinct from f.to_state then 'run_detail.finished_state' end,
-        case when r.finished_at is distinct from f.at then 'run_detail.finished_at' end,
-        case when r.next_unit_no is distinct from greatest(v.step_count + 1, n.next_no) then 'run_detail.next_unit_no' end,
-        case when r.origin is distinct from o.authors then 'run_detail.origin' end
+        -- All changes of a run of an archived month may be gone from the log.
+        case when r.finished_state is distinct from f.to_state and (l.to_state is not null or not coalesce(to_char(r.created_at at time zone 'UTC', 'YYYY-MM') = any (%(archived)s), false))
+            then 'run_detail.finished_state' end,
+        case when r.finished_at is distinct from f.at and (l.to_state is not null or not coalesce(to_char(r.created_at at time zone 'UTC', 'YYYY-MM') = any (%(archived)s), false))
+            then 'run_detail.finished_at' end,
+        -- Items of Maps and tasks are numbered without a gap.
+        case when r.next_unit_no is distinct from greatest(v.step_count + 1, n.next_no)
+            or r.next_unit_no - 1 - v.step_count is distinct from n.later_count then 'run_detail.next_unit_no' end,
+        case when r.origin is distinct from o.authors and not coalesce(to_char(r.created_at at time zone 'UTC', 'YYYY-MM') = any (%(archived)s), false) then 'run_detail.origin' end
     ], null)
     from stepwell.run_detail as r
     inner join stepwell.workflow_version as v on r.tenant_id = v.tenant_id and r.version_id = v.version_id
-    left join lateral (select max(x.unit_id & 1048575)::int + 1 as next_no from stepwell.work_unit as x
+    left join lateral (select max(x.unit_id & 1048575)::int + 1 as next_no,
+            count(*) filter (where x.unit_id & 1048575 > v.step_count) as later_count from stepwell.work_unit as x
         where x.tenant_id = r.tenant_id and x.unit_id between r.run_id << 20 and (r.run_id << 20) + 1048575) as n on true
     left join lateral (select x.to_state, x.at from stepwell.event_log as x
         where x.tenant_id = r.tenant_id and x.run_id = r.run_id and x.unit_id = r.run_id << 20 and x.to_state is not null

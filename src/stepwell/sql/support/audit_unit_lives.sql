@@ -14,7 +14,7 @@ with logged as materialized (
     from stepwell.event_log as e
     where e.tenant_id = %(tenant_id)s and e.unit_id is not null and (e.to_state is not null or e.event_type ~ '\.deadline_missed$')
 ), settled as materialized (
-    select distinct r.state_machine_id, r.reached_state as state_code from stepwell.transition_rule as r where r.to_settled
+    select s.state_machine_id, s.state_code from stepwell.state_def as s where s.is_terminal or s.state_code = 'cannot_complete'
 ), life as materialized (
     select l.unit_id, u.scope,
         (array_agg(l.from_state order by l.event_id) filter (where l.change_no = 1))[1] as first_from,
@@ -96,5 +96,7 @@ with logged as materialized (
     ) as b on true
     where u.tenant_id = %(tenant_id)s and u.scope in ('step', 'task') and u.state_code = 'not_started'
         and not exists (select from life as l where l.unit_id = u.unit_id)
+        -- The start of a run of an archived month is no longer in the log.
+        and not coalesce(to_char(r.created_at at time zone 'UTC', 'YYYY-MM') = any (%(archived)s), false)
 )
 select c.unit_id, c.names from compared as c where c.names <> '{}' order by c.unit_id limit %(limit)s

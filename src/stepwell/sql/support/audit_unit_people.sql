@@ -18,14 +18,16 @@ with told as materialized (
     select u.unit_id, u.pic_id, u.deadline_at, u.has_deadline, u.state_code, e.pic, e.deadline_at as told_at, e.ready_at, a.expires_at,
         coalesce(e.was_reopened, false) as was_reopened, coalesce(e.has_begun, false) as has_begun, d.has_deadline as def_deadline,
         coalesce(t.assignee, d.config ->> 'assignee') as assignee, d.step_kind,
-        case when t.unit_id is null then d.config end as config, coalesce(p.person_name, '') as person_name, p.name_key
+        case when t.unit_id is null then d.config end as config, coalesce(p.principal_name, '') as person_name, p.name_key
     from stepwell.work_unit as u
     left join told as e on u.unit_id = e.unit_id
     left join stepwell.workflow_step_def as d on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     left join stepwell.task_detail as t on u.tenant_id = t.tenant_id and u.unit_id = t.unit_id
     left join stepwell.approval_detail as a on u.tenant_id = a.tenant_id and u.unit_id = a.approval_id
-    left join stepwell.person as p on u.tenant_id = p.tenant_id and u.pic_id = p.person_id
-    where u.tenant_id = %(tenant_id)s
+    left join stepwell.principal as p on u.tenant_id = p.tenant_id and u.pic_id = p.principal_id and p.kind = 'person'
+    left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and u.unit_id >> 20 = r.run_id
+    -- What was said about a step of a run of an archived month may be gone from the log.
+    where u.tenant_id = %(tenant_id)s and not coalesce(to_char(r.created_at at time zone 'UTC', 'YYYY-MM') = any (%(archived)s), false)
 ), compared as (
     select a.unit_id, array_remove(array[
         case when case when a.pic is not null then a.person_name <> a.pic

@@ -9,7 +9,8 @@ with unit as materialized (
     union all
     select f.unit_id, 'failure:' || f.unit_id || ':' || f.lease_no || ':' || extract(epoch from f.failed_at), f.failed_at,
         f.error::text, json_build_array(f.failure_class, f.classification, f.attempt_count,
-            to_char(f.next_eligible_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))
+            -- to_char gives nothing for a time without end, as for no time.
+            coalesce(to_char(f.next_eligible_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), f.next_eligible_at::text))
     from stepwell.unit_failure as f
     where f.tenant_id = %(tenant_id)s and f.unit_id = any (%(unit_ids)s)
     union all

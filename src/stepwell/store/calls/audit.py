@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 from psycopg.rows import TupleRow
 
 from stepwell import json_text
 from stepwell.sql import support_text
+from stepwell.store.calls.audit_relations import by_table, needed_views
 from stepwell.store.calls.audit_rights import Connection, connecting, snapshot
 from stepwell.store.calls.audit_times import moment_text
 
@@ -112,18 +114,23 @@ class StreamEntry:
 
 
 class AuditReader:
-    """Reads the audit tables of one tenant on one snapshot."""
+    """Reads the audit tables of one tenant on one snapshot.
+
+    `views` has the views that are read in place of a table with a column that the caller may not read.
+    """
 
     def __init__(self, connection: Connection, tenant_id: int) -> None:
         self.connection = connection
         self.tenant_id = tenant_id
+        self.views: tuple[str, ...] | None = None
+        self.unreadable: list[str] = []
 
     def table(self, name: str, **chosen: int) -> str:
         """Where to read the rows of a table; `chosen` says which of them the query needs."""
         return f"stepwell.{name}"
 
     def rows(self, query: str, *parameters: Any) -> list[TupleRow]:
-        return self.connection.execute(query.encode(), parameters or None).fetchall()
+        return self.connection.execute(self._by_table(query).encode(), parameters or None).fetchall()
 
     def tenants(self) -> dict[str, int]:
         """The numbers of all tenants by name."""
@@ -145,18 +152,9 @@ class AuditReader:
             return None
         tenant_id, chain_id, salt, genesis, created_at, count, head, tx, event_id, peaks, sealed_at = found[0]
         return Chain(
-            tenant_id,
-            chain_id,
-            salt,
-            genesis,
-            created_at,
-            count,
-            head,
-            (tx, event_id),
-            peaks,
-            sealed_at,
+            tenant_id, chain_id, salt, genesis, created_at, count, head, (tx, event_id), peaks, sealed_at,
             is_whole=len(found) == 1 and None not in found[0][:10],
-        )
+        )  # fmt: skip
 
     def blocks(self, numbers: list[int] | None = None) -> Iterator[dict[str, Any]]:
         """Headers in the order of their numbers: all of them, read page by page, or only `numbers`."""
@@ -321,38 +319,51 @@ class AuditReader:
         )  # fmt: skip
         return [((tx, event_id), *more) for tx, event_id, *more in rows]
 
-    def unknown(self, archived: Archived, limit: int) -> list[tuple[str, int]]:
+    def unknown(self, archived: Archived, limit: int) -> list[TupleRow]:
         """Kind and unit of rows beside the log whose unit has no event; not those of archived months."""
-        rows = self.support("audit_unknown", archived=sorted(archived.months), limit=limit)
-        return [(what, unit_id) for what, unit_id in rows]
+        return self.support("audit_unknown", archived=sorted(archived.months), limit=limit)
 
     def absent(self, limit: int) -> list[int]:
         """Steps whose run exists, and which have no row."""
         return [unit_id for (unit_id,) in self.support("audit_absent", limit=limit)]
 
-    def lives(self, ends: dict[str, list[str]], is_whole: bool, limit: int) -> list[TupleRow]:
+    def begun(self, archived: Archived) -> set[int]:
+        """The streams that began in archived months: their first events are no longer in the log."""
+        if not archived.months:
+            return set()
+        return {stream for (stream,) in self.support("audit_begun", archived=sorted(archived.months))}
+
+    def lives(self, ends: dict[str, list[str]], begun: set[int], limit: int) -> list[TupleRow]:
         """Units by kind and last state, and the changes that do not begin where the one before them ended."""
-        return self.support(
-            "audit_lives", ends=json_text.encode(ends, "ends"), is_whole=is_whole, limit=limit
-        )
+        told = json_text.encode(ends, "ends")
+        return self.support("audit_lives", ends=told, begun=sorted(begun), limit=limit)
 
     def support(self, name: str, **values: Any) -> list[TupleRow]:
+        """Rows of a query that reads inside payloads; a value that none can have is noted in `unreadable`."""
         given = {"tenant_id": self.tenant_id, **values}
-        return self.connection.execute(support_text(name).encode(), given).fetchall()
+        try:
+            with self.connection.transaction():
+                return self.connection.execute(self._by_table(support_text(name)).encode(), given).fetchall()
+        except psycopg.DataError as error:
+            self.unreadable.append(str(error).partition("\n")[0])
+            return []
 
-    def impossible_events(self, limit: int) -> list[Position]:
+    def _by_table(self, text: str) -> str:
+        if self.views is None:
+            self.views = needed_views(self.connection)
+        return by_table(text, self.views)
+
+    def impossible_events(self, limit: int) -> list[TupleRow]:
         """Events of transactions that did not begin yet: nobody can have written them."""
-        rows = self.rows(
+        return self.rows(
             "select e.tx::text::bigint, e.event_id from stepwell.event_log as e where e.tenant_id = %s"
             " and e.tx >= pg_snapshot_xmax(pg_current_snapshot()) order by e.tx, e.event_id limit %s",
             self.tenant_id, limit,
         )  # fmt: skip
-        return [(tx, event_id) for tx, event_id in rows]
 
-    def broken_streams(self, limit: int) -> list[tuple[int, int]]:
+    def broken_streams(self, limit: int) -> list[TupleRow]:
         """Stream and block of the entries whose block before is not the one that they name."""
-        rows = self.support("audit_broken_streams", limit=limit)
-        return [(stream_id, block_no) for stream_id, block_no in rows]
+        return self.support("audit_broken_streams", limit=limit)
 
     def stream_blocks(self) -> set[int]:
         """The numbers of blocks that have entries of streams."""

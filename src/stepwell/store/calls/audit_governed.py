@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepwell.store.calls.audit import AuditReader, Position
+from stepwell.store.calls.audit import Archived, AuditReader, Position
 from stepwell.store.calls.audit_times import moment_text
 
 Row = dict[str, Any]
@@ -41,9 +41,13 @@ def governed_ids(reader: AuditReader) -> list[int | None]:
     return [unit_id for (unit_id,) in reader.support("audit_governed")]
 
 
-def effects(reader: AuditReader) -> list[tuple[int, bool, str | None]]:
-    """The approvals and receipts of the log, by event_id: number, whether it is a receipt, payload."""
-    return [(number, is_receipt, payload) for number, is_receipt, payload in reader.support("audit_effects")]
+def effects(reader: AuditReader, archived: Archived) -> list[tuple[int, bool, str | None, bool]]:
+    """The approvals and receipts of the log, by event_id: number, whether it is a receipt, payload.
+
+    The last one tells whether its verdict may be of an archived month.
+    """
+    rows = reader.support("audit_effects", archived=sorted(archived.months))
+    return [(number, is_receipt, payload, is_old) for number, is_receipt, payload, is_old in rows]
 
 
 def approvals(reader: AuditReader, ids: list[int]) -> list[Row]:
@@ -76,12 +80,13 @@ def verdict_policies(reader: AuditReader, ids: list[int]) -> dict[int, tuple[int
     return {verdict_id: (version_no, rules_hash) for verdict_id, version_no, rules_hash in rows}
 
 
-def verdict_units(reader: AuditReader) -> list[tuple[int | None, int | None]]:
-    """Number and unit of every verdict that the table has."""
+def verdict_units(reader: AuditReader) -> list[tuple[int | None, int | None, str | None]]:
+    """Number, unit and time of every verdict that the table has."""
     return [
-        (verdict_id, unit_id)
-        for verdict_id, unit_id in reader.rows(
-            "select v.verdict_id, v.unit_id from stepwell.policy_verdict as v where v.tenant_id = %s"
+        (verdict_id, unit_id, at)
+        for verdict_id, unit_id, at in reader.rows(
+            f"select v.verdict_id, v.unit_id, {moment_text('v.decided_at')}"
+            " from stepwell.policy_verdict as v where v.tenant_id = %s"
             " order by v.verdict_id",
             reader.tenant_id,
         )

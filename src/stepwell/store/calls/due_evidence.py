@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from stepwell.machines.model import Registry
 from stepwell.store.calls.audit import BrokenLeaves, Position, Value, cut, hexes
 from stepwell.store.calls.audit_rights import Connection, snapshot
 from stepwell.store.calls.audit_times import moment_text
@@ -46,10 +45,6 @@ class DueReader(RunReader):
 
     def event_limit(self) -> int:
         return int(self._found["event_limit"])
-
-    def registry(self) -> Registry:
-        query = "select stepwell.fn_evidence_due_machines(%s, %s)"
-        return Registry.from_document(self.rows(query, self.tenant_id, self.run_id)[0][0])
 
     def stream_events(self, stream_ids: list[int], limit: int) -> list[dict[str, Any]]:
         return [event for event in self._events_found if event["stream_id"] in stream_ids][:limit]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stepwell.machines.model import Registry
 from stepwell.store.calls.audit import AuditReader, Position
 from stepwell.store.calls.audit_rights import Connection, snapshot
 from stepwell.store.connection.call import Call
@@ -62,9 +61,6 @@ class RunReader(AuditReader):
     def event_limit(self) -> int:
         return int(self.rows("select stepwell._limit('limits.evidence_events')")[0][0])
 
-    def registry(self) -> Registry:
-        return Registry.from_document(self.rows("select stepwell.fn_registry_read()")[0][0])
-
 
 @contextmanager
 def reading(connection: Connection, tenant_id: int, run_id: int, token: str | None) -> Iterator[RunReader]:
@@ -106,6 +102,16 @@ def recorded_bundles(tenant_id: int, run_id: int) -> Call[list[Recorded]]:
 def request_bundle(tenant_id: int, run_id: int) -> Call[None]:
     """A keeper makes the bundle of an ended run."""
     return Call("select stepwell.fn_evidence_request(%s, %s)", (tenant_id, run_id), lambda rows: None)
+
+
+def is_head(tenant_id: int, block_no: int, block_hash: str) -> Call[bool]:
+    """Whether the chain has this block."""
+    return Call(
+        "select b.block_no from stepwell.audit_block as b"
+        " where b.tenant_id = %s and b.block_no = %s and encode(b.block_hash, 'hex') = %s",
+        (tenant_id, block_no, block_hash),
+        bool,
+    )
 
 
 def is_recorded(tenant_id: int, sha256: str) -> Call[bool]:

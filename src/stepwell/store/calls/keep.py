@@ -87,6 +87,20 @@ def watch_problems(limit: int) -> Call[int]:
     return Call("select stepwell.fn_problems_watch(%s)", (limit,), _first)
 
 
+def enqueue_refreshes() -> Call[int]:
+    """The number of jobs that will refresh job workflows."""
+    return Call("select stepwell.fn_job_workflow_refresh_due()", (), _first)
+
+
+def follow_routes(limit: int) -> Call[tuple[int, bool]]:
+    """The number of jobs that events enqueued, and whether there may be more to route."""
+    return Call(
+        "select r.job_count, r.is_full from stepwell.fn_event_routes_follow(%s) as r",
+        (limit,),
+        lambda rows: (int(rows[0][0]), bool(rows[0][1])),
+    )
+
+
 def find_leases(from_page: int) -> Call[int]:
     """Where the next part of the search begins; 0 at the end of the table."""
     return Call("select stepwell.fn_leases_find(%s)", (from_page,), lambda rows: int(rows[0][0]))

@@ -195,8 +195,9 @@ def step_card(tenant: int, unit_id: int) -> Call[HumanStep | None]:
 
 
 def tasks(tenant: int, unit_id: int) -> Call[list[HumanStep]]:
+    """All tasks of a step, also those that a worker performs: the step waits for them too."""
     return Call(
-        f"select {_HUMAN} from stepwell.v_human_step as h"
+        f"select {_HUMAN} from stepwell.v_step_card as h"
         " where h.tenant_id = %s and h.parent_step_run_id = %s order by h.step_run_id",
         (tenant, unit_id),
         lambda rows: [HumanStep(*row) for row in rows],

@@ -25,9 +25,9 @@ def is_reached(position: int) -> Call[bool]:
     )
 
 
-async def reach(pool: AsyncPool, position: int, limit_seconds: float = REACH_LIMIT_SECONDS) -> bool:
+async def reach(pool: AsyncPool, position: int) -> bool:
     """Wait until the position is reached; False if it is not reached in time."""
-    deadline = time.monotonic() + limit_seconds
+    deadline = time.monotonic() + REACH_LIMIT_SECONDS
     pause = PAUSE_FIRST_SECONDS
     while True:
         async with checked_out(pool) as connection:

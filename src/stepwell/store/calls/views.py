@@ -66,7 +66,7 @@ class Job:
     """A free-standing job, or an operation step of a run."""
 
     job_id: int
-    job_kind: str
+    scope: str
     operation: str
     executor: str
     status: str | None
@@ -121,7 +121,7 @@ def steps(tenant: int, run_id: int, *, with_reasons: bool = True) -> Call[list[R
 
 
 _JOB_COLUMNS = (
-    "j.job_id, j.job_kind, j.operation, j.executor, j.status, j.state_code, j.idempotency_key, j.workflow_id,"
+    "j.job_id, j.scope, j.operation, j.executor, j.status, j.state_code, j.idempotency_key, j.workflow_id,"
     " j.step_id, j.priority, j.attempt, j.max_attempts, j.lease_owner, j.lease_expires_at,"
     " j.next_eligible_at, j.last_error, j.created_at, j.started_at, j.completed_at, j.progress,"
     " stepwell.now()"
@@ -142,7 +142,7 @@ def jobs(
     return Call(
         f"select {_JOB_COLUMNS} from stepwell.job_queue as j where j.tenant_id = %s"
         " and (%s::text is null or j.state_code = %s) and (%s::text is null or j.operation = %s)"
-        " and (%s::bigint is null or j.workflow_id = %s) and (%s or j.job_kind = 'job')"
+        " and (%s::bigint is null or j.workflow_id = %s) and (%s or j.scope = 'job')"
         " and (%s::bigint is null or j.job_id < %s) order by j.job_id desc limit %s",
         (
             tenant, state, state, operation, operation, run_id, run_id, with_steps or run_id is not None,

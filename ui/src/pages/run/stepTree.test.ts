@@ -6,7 +6,7 @@ import { countSteps, grouped, leavesOf, rowsOfTree, sieve, treeOf, type TreeNode
 
 const def = (no: number, more: Partial<StepDef> = {}): [number, StepDef] => [no, {
   no, id: `s${no}`, kind: "operation", label: `S${no}`, mandatory: true, role: null, operation: null, executor: null, workflow: null,
-  scope: 0, branch: null, milestone: null, content: "", ...more,
+  scope: 0, branch: null, milestone: null, joinsAny: false, content: "", ...more,
 }];
 // 1, then a condition with two branches (one is a map), then 5; the body of the map is 6.
 const defs = new Map([

@@ -3,9 +3,9 @@
 -- The public entry for one state change: checks it against the registry and, unless it is a preview, applies it with
 -- its event and everything that follows from it (the graph advances, queues and timers change). A run, an approval, a
 -- proposal or a receipt is only checked here: its own functions change it, because more rows belong to its change; the same
--- holds for a correction. Who
--- acts comes from the binding: a person acts as the person in charge of a step, or with the right to look after the work
--- of others; the classes of the engine and of workers belong to them alone.
+-- holds for a correction, and for a step that has ended. Who acts comes from the binding: a person acts as the person in
+-- charge of a step, or with the right to look after the work of others; the classes of the engine and of workers belong to
+-- them alone.
 -- Locks: the run, or the unit itself when it is free-standing; then the unit.
 -- Idempotency: with evidence.idempotency_key the first verdict of this transition is returned again; no second event. Which
 --   transition that is follows from the state it begins in, so a key needs from_state.
@@ -120,6 +120,10 @@ begin
     if v_unit.scope not in ('step', 'task', 'job') then
         v_verdict := v_verdict || jsonb_build_object('ok', false, 'problems',
             v_verdict -> 'problems' || to_jsonb('has_calls_of_its_own:' || v_unit.scope));
+    elsif (v_verdict ->> 'ok')::boolean and v_unit.scope = 'step' and stepwell._has_ended(v_unit.state_code)
+        and p_trigger_ref is distinct from 'step_reopen_for_correction' then
+        -- What depends on an ended step has ended with it, and maybe the run: a retry or a correction begins all of it again.
+        v_verdict := v_verdict || jsonb_build_object('ok', false, 'problems', array['has_calls_of_its_own:ended_step']);
     elsif (v_verdict ->> 'ok')::boolean then
         perform stepwell._unit_change(v_unit, v_requests, v_cause);
     else

@@ -30,8 +30,20 @@ begin
     if v_open.unit_ids is null then
         return 0;
     end if;
-    perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, 'unconfirmed', 'system', 'event', 'lease_lost',
-        'engine', null, array_fill(jsonb_build_object('reason', p_reason), array[cardinality(v_open.unit_ids)]));
-    return cardinality(v_open.unit_ids);
+    return stepwell._receipts_unconfirm(v_open.tenant_ids, v_open.unit_ids, p_reason);
+end
+$$;
+
+-- These receipts become unconfirmed.
+-- Locks: the caller holds the receipts.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._receipts_unconfirm(p_tenant_ids int[], p_receipt_ids bigint[], p_reason text) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._units_move(p_tenant_ids, p_receipt_ids, 'unconfirmed', 'system', 'event', 'lease_lost',
+        'engine', null, array_fill(jsonb_build_object('reason', p_reason), array[cardinality(p_receipt_ids)]));
+    return cardinality(p_receipt_ids);
 end
 $$;

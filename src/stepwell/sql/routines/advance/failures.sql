@@ -181,24 +181,45 @@ $$;
 -- Cancels every step that depends on these, directly or not, and has not started (reason upstream_failed); other
 -- branches continue. A conditional whose test is about the failed step is not cancelled: it is released, and decides. With a
 -- conditional that failed or is cancelled, everything in its branches is cancelled: they never open, so nothing inside
--- them catches anything.
+-- them catches anything. A job that requires any of its parents is cancelled when none of them can succeed any more.
 create or replace function stepwell._dependents_abort(p_tenant_ids int[], p_unit_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_next record;
+begin
+    select p_tenant_ids as tenant_ids, p_unit_ids as unit_ids into v_next;
+    -- In rounds, not by recursion: a chain of jobs with join any may be as long as the graph.
+    while v_next.unit_ids is not null loop
+        v_next := stepwell._dependents_of_abort(v_next.tenant_ids, v_next.unit_ids);
+    end loop;
+end
+$$;
+
+-- One round of _dependents_abort: what depends on these is cancelled. Returns the jobs with join any that are cancelled with them, whose
+-- dependents are not cancelled yet; null when there are none.
+create or replace function stepwell._dependents_of_abort(
+    p_tenant_ids int[], p_unit_ids bigint[], out tenant_ids int[], out unit_ids bigint[]
+)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
     v_gone record;
+    v_joins record;
 begin
     with recursive down as (
-        select u.tenant_id, u.unit_id, u.version_id, u.def_no
+        select u.tenant_id, u.unit_id, u.version_id, u.def_no, false as is_join
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         where u.scope = 'step'
         union
-        select s.tenant_id, s.unit_id, s.version_id, s.def_no
+        select s.tenant_id, s.unit_id, s.version_id, s.def_no, n.is_join
         from down as d
         cross join lateral (
-            select r.to_no
+            select r.to_no, coalesce(f.config ->> 'join' = 'any', false) as is_join
             from stepwell.workflow_step_relations as r
             cross join lateral (
                 select x.step_kind, x.config from stepwell.workflow_step_def as x
@@ -207,7 +228,7 @@ begin
             where r.tenant_id = d.tenant_id and r.version_id = d.version_id and r.from_no = d.def_no
                 and not stepwell._catches(f.step_kind, f.config, d.def_no)
             union all
-            select i.step_no
+            select i.step_no, false
             from stepwell.workflow_step_def as c
             inner join stepwell.workflow_branch as b
                 on c.tenant_id = b.tenant_id and c.version_id = b.version_id and c.step_no = b.conditional_no
@@ -221,28 +242,47 @@ begin
             select x.tenant_id, x.unit_id, x.version_id, x.def_no, x.state_code from stepwell.work_unit as x
             where x.tenant_id = d.tenant_id and x.unit_id = d.unit_id + n.to_no - d.def_no offset 0
         ) as s
-        where s.state_code in ('not_started', 'ready')
+        where not d.is_join and (s.state_code = 'not_started' or (s.state_code = 'ready' and not n.is_join))
     )
     select
-        array_agg(d.tenant_id order by d.unit_id) as all_tenant_ids, array_agg(d.unit_id order by d.unit_id) as all_ids,
-        array_agg(d.tenant_id order by d.unit_id) filter (where not d.unit_id = any (p_unit_ids)) as tenant_ids,
-        array_agg(d.unit_id order by d.unit_id) filter (where not d.unit_id = any (p_unit_ids)) as unit_ids
+        array_agg(d.tenant_id order by d.unit_id) filter (where not d.is_join) as all_tenant_ids,
+        array_agg(d.unit_id order by d.unit_id) filter (where not d.is_join) as all_ids,
+        array_agg(d.tenant_id order by d.unit_id) filter (where not d.is_join and not d.unit_id = any (p_unit_ids)) as tenant_ids,
+        array_agg(d.unit_id order by d.unit_id) filter (where not d.is_join and not d.unit_id = any (p_unit_ids)) as unit_ids,
+        array_agg(d.tenant_id order by d.unit_id) filter (where d.is_join) as join_tenant_ids,
+        array_agg(d.unit_id order by d.unit_id) filter (where d.is_join) as join_ids
     into v_gone
     from down as d;
     if v_gone.unit_ids is not null then
-        perform stepwell._units_dequeue(v_gone.tenant_ids, v_gone.unit_ids);
-        perform stepwell._units_move(v_gone.tenant_ids, v_gone.unit_ids, 'cancelled', 'mow_orchestrator',
-            'condition_resolved', 'upstream_failed', 'engine', null,
-            array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(v_gone.unit_ids)]));
-        perform stepwell._tasks_cancel(v_gone.tenant_ids, v_gone.unit_ids);
+        perform stepwell._steps_abort(v_gone.tenant_ids, v_gone.unit_ids);
     end if;
-    perform stepwell._boundaries_release(v_gone.all_tenant_ids, v_gone.all_ids);
+    perform stepwell._boundaries_open(v_gone.all_tenant_ids, v_gone.all_ids, v_gone.join_ids);
+    -- Only graphs of jobs have such steps: other runs pay nothing for them.
+    if v_gone.join_ids is not null then
+        v_joins := stepwell._joins_abort(v_gone.join_tenant_ids, v_gone.join_ids);
+        _dependents_of_abort.tenant_ids := v_joins.tenant_ids;
+        _dependents_of_abort.unit_ids := v_joins.unit_ids;
+    end if;
+end
+$$;
+
+-- Cancels steps that can never start, because of what failed before them.
+create or replace function stepwell._steps_abort(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    perform stepwell._units_dequeue(p_tenant_ids, p_unit_ids);
+    perform stepwell._units_move(p_tenant_ids, p_unit_ids, 'cancelled', 'mow_orchestrator',
+        'condition_resolved', 'upstream_failed', 'engine', null,
+        array_fill('{"reason": "upstream_failed"}'::jsonb, array[cardinality(p_unit_ids)]));
+    perform stepwell._tasks_cancel(p_tenant_ids, p_unit_ids);
 end
 $$;
 
 -- Counts steps that failed or were called off as finished for the conditionals that catch them, and releases those that wait for
--- nothing else. The other steps after them were called off before.
-create or replace function stepwell._boundaries_release(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+-- nothing else. The other steps after them were called off before; jobs with join any (p_join_ids) count only what succeeds.
+create or replace function stepwell._boundaries_open(p_tenant_ids int[], p_unit_ids bigint[], p_join_ids bigint[]) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
@@ -259,7 +299,7 @@ begin
             select x.tenant_id, x.unit_id, x.pending_count, x.state_code from stepwell.work_unit as x
             where x.tenant_id = u.tenant_id and x.unit_id = u.unit_id + r.to_no - u.def_no offset 0
         ) as s
-        where s.state_code = 'not_started'
+        where s.state_code = 'not_started' and (p_join_ids is null or not s.unit_id = any (p_join_ids))
         group by s.tenant_id, s.unit_id, s.pending_count
     ), counted as (
         update stepwell.work_unit as s set pending_count = s.pending_count - x.released_count

@@ -48,6 +48,7 @@ begin
         and u.scope = 'workflow_run' and u.state_code = 'failed';
     update stepwell.run_detail as r set finished_state = null, finished_at = null
     where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(v_dead.unit_ids[1]);
+    perform stepwell._graph_reopened(p_tenant_id, stepwell._run_of(v_dead.unit_ids[1]));
     perform stepwell._replay_units(p_tenant_id, v_dead.unit_ids, v_dead.evidence, p_actor);
     update stepwell.job_dead_letter as d set resolved_at = v_now, resolution = 'replayed'
     where d.tenant_id = p_tenant_id and d.unit_id = any (v_dead.unit_ids) and d.resolved_at is null;
@@ -164,13 +165,18 @@ begin
             where x.tenant_id = p_tenant_id and x.unit_id = d.unit_id + r.from_no - d.def_no offset 0
         ) as b
         where not d.unit_id = any (p_unit_ids) and b.state_code in ('cancelled', 'cannot_complete')
-            and not stepwell._catches(f.step_kind, f.config, r.from_no)
+            and not stepwell._catches(f.step_kind, f.config, r.from_no) and f.config ->> 'join' is distinct from 'any'
             and not exists (select from down as x where x.unit_id = b.unit_id)
         union
         select n.unit_id, n.version_id, n.def_no
         from lost as l
         cross join lateral stepwell._units_after(p_tenant_id, l.unit_id, l.version_id, l.def_no) as x (unit_id)
         inner join down as n on n.unit_id = x.unit_id
+        cross join lateral (
+            select y.config from stepwell.workflow_step_def as y
+            where y.tenant_id = p_tenant_id and y.version_id = n.version_id and y.step_no = n.def_no offset 0
+        ) as f
+        where f.config ->> 'join' is distinct from 'any'
     )
     select array_agg(d.unit_id order by d.unit_id) into v_unit_ids
     from down as d
@@ -185,6 +191,7 @@ begin
         perform stepwell._steps_take_back(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids);
     end if;
     perform stepwell._conditionals_recount(p_tenant_id, p_unit_ids || v_unit_ids);
+    perform stepwell._joins_recount(p_tenant_id, v_unit_ids);
     return coalesce(cardinality(v_unit_ids), 0);
 end
 $$;

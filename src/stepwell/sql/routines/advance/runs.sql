@@ -59,6 +59,9 @@ begin
     left join stepwell.operation as o on d.tenant_id = o.tenant_id and d.operation_id = o.operation_id
     where d.tenant_id = p_tenant_id and d.version_id = p_version.version_id and d.scope_no = 0
     order by r.run_id, d.step_no;
+    if p_version.is_template then
+        perform stepwell._graphs_begin(p_tenant_id, p_version, p_run_ids);
+    end if;
     v_first := stepwell._entry_steps_find(p_tenant_id, p_version.version_id, p_run_ids, v_slot_key, p_executor_class_ids, p_direct_limit,
         p_handler_ids);
     direct_ids := stepwell._must_apply(

@@ -29,7 +29,9 @@ begin
             select distinct q.tenant_id, stepwell._run_of(q.unit_id) as run_id
             from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         ) as s
-        inner join stepwell.run_progress as p on s.tenant_id = p.tenant_id and s.run_id = p.run_id
+        cross join lateral (
+            select r.* from stepwell.run_progress as r where r.tenant_id = s.tenant_id and r.run_id = s.run_id offset 0
+        ) as p
         -- A run without a red step has lost none: it pays for no look at its steps.
         cross join lateral (select p.failed_count > 0 or (p.red_count > 0 and p.open_count = 0
             and stepwell._run_lost_a_step(p.tenant_id, p.run_id)) as has_failed) as f
@@ -78,7 +80,10 @@ begin
         bool_or(u.parent_id is not null) as has_parent
     into v_open
     from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    cross join lateral (
+        select w.tenant_id, w.unit_id, w.parent_id, w.state_code from stepwell.work_unit as w
+        where w.tenant_id = q.tenant_id and w.unit_id = q.unit_id offset 0
+    ) as u
     where u.state_code = 'in_progress';
     if v_open.unit_ids is null then
         return;

@@ -1,5 +1,6 @@
 -- Sub-workflows: a step starts a run of its own and ends with it. Callers hold the locks of the runs around. SW004: the
--- registry refuses.
+-- registry refuses. Where a state or a parent is asked for, each row is looked up by its key (offset 0): in a join, a plan for
+-- young tables reads all units or runs of the tenant.
 
 -- Starts the runs of sub-workflow steps, one each, with their time-out.
 create or replace function stepwell._subruns_start(
@@ -11,10 +12,12 @@ as $$
 declare
     v_now constant timestamptz := stepwell.now();
     v_same record;
+    v_has_timeout boolean := false;
 begin
     for v_same in
         select u.tenant_id, d.config ->> 'workflow' as workflow_name, array_agg(u.unit_id order by u.unit_id) as unit_ids,
-            array_agg(q.value order by u.unit_id) as inputs, array_agg(q.problem order by u.unit_id) as problems
+            array_agg(q.value order by u.unit_id) as inputs, array_agg(q.problem order by u.unit_id) as problems,
+            bool_or(d.timeout_seconds is not null) as has_timeout
         from unnest(p_tenant_ids, p_unit_ids, p_values, p_problems) as q (tenant_id, unit_id, value, problem)
         inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
         inner join stepwell.workflow_step_def as d
@@ -24,7 +27,11 @@ begin
     loop
         perform stepwell._subruns_create(
             v_same.tenant_id, v_same.workflow_name, v_same.unit_ids, v_same.inputs, v_same.problems);
+        v_has_timeout := v_has_timeout or v_same.has_timeout;
     end loop;
+    if not v_has_timeout then
+        return;
+    end if;
     -- Not for a step that has ended already.
     insert into stepwell.timer (tenant_id, unit_id, timer_kind, due_at)
     select u.tenant_id, u.unit_id, 'wait_timeout', v_now + make_interval(secs => d.timeout_seconds)
@@ -52,12 +59,10 @@ declare
     -- Joined, not compared with a constant: else a plan for young tables reads all rows of the tenant.
     v_tenant_ids constant int[] := array_fill(p_tenant_id, array[cardinality(p_unit_ids)]);
     v_nesting constant int := stepwell._limit('limits.nesting');
-    v_now constant timestamptz := stepwell.now();
     v_version stepwell.workflow_version;
     v_missing text;
-    v_may_refuse boolean;
     v_may_end_at_once boolean;
-    v_bad record;
+    v_around record;
     v_part record;
     v_made record;
 begin
@@ -66,55 +71,122 @@ begin
     exception when sqlstate 'SW002' then
         v_missing := sqlerrm;
     end;
-    v_may_refuse := v_missing is not null or v_version.input_schema is not null or v_version.maps_input;
-    select array_agg(q.tenant_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
-        array_agg(jsonb_build_object('failure_class', x.failure_class, 'outcome', 'dead', 'error', jsonb_build_object(
-            'type', case x.failure_class when 'expression_error' then 'ExpressionError' else 'SubWorkflow' end,
-            'message', x.problem)) order by q.unit_id) as failures
-    into v_bad
-    from unnest(v_tenant_ids, p_unit_ids, p_inputs, p_problems) as q (tenant_id, unit_id, input, problem)
-    inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
-        and (v_may_refuse or r.depth >= v_nesting or q.problem is not null)
-    cross join lateral stepwell._subrun_problem(v_version, r.depth + 1, v_nesting, coalesce(q.input, r.input),
-        coalesce(v_missing, q.problem), v_missing is null) as x
-    where x.problem is not null;
-    if v_bad.unit_ids is not null then
-        perform stepwell._units_fail(v_bad.tenant_ids, v_bad.unit_ids, v_bad.failures, 'mow_orchestrator');
+    p_inputs := case when v_version.is_template
+        then stepwell._params_nested(p_tenant_id, v_version.input_schema -> 'properties', p_unit_ids, p_inputs) else p_inputs end;
+    -- The runs around the steps are few: what is the same for all steps of a run is read once for each run.
+    select max(r.depth) as depth, count(distinct coalesce(w.workspace_id, 0)) as workspace_count, max(w.workspace_id) as workspace_id
+    into v_around
+    from (select distinct q.tenant_id, stepwell._run_of(q.unit_id) as run_id from unnest(v_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)) as a
+    inner join stepwell.run_detail as r on a.tenant_id = r.tenant_id and a.run_id = r.run_id
+    inner join stepwell.run_progress as w on a.tenant_id = w.tenant_id and a.run_id = w.run_id;
+    if v_missing is not null or v_version.input_schema is not null or v_version.maps_input or v_around.depth >= v_nesting
+        or array_remove(p_problems, null) <> '{}' then
+        perform stepwell._subruns_refuse(p_tenant_id, p_unit_ids, p_inputs, p_problems, v_version, v_missing);
     end if;
     v_may_end_at_once := exists (select from stepwell.workflow_step_def as d
         where d.tenant_id = p_tenant_id and d.version_id = v_version.version_id and d.scope_no = 0 and d.pending_count = 0
             and d.step_kind <> 'operation');
     for v_part in
-        select array_agg(q.tenant_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
-            array_agg(q.input order by q.unit_id) as inputs, w.workspace_id
-        from unnest(v_tenant_ids, p_unit_ids, p_inputs) as q (tenant_id, unit_id, input)
-        left join stepwell.run_progress as w on q.tenant_id = w.tenant_id and stepwell._run_of(q.unit_id) = w.run_id
-        group by w.workspace_id, case when v_may_end_at_once then q.unit_id end
-        order by min(q.unit_id)
+        select v_tenant_ids as tenant_ids, p_unit_ids as unit_ids, p_inputs as inputs, v_around.workspace_id
+        where not v_may_end_at_once and v_around.workspace_count = 1
+        union all
+        select s.* from (
+            select array_agg(q.tenant_id), array_agg(q.unit_id order by q.unit_id), array_agg(q.input order by q.unit_id), w.workspace_id
+            from unnest(v_tenant_ids, p_unit_ids, p_inputs) as q (tenant_id, unit_id, input)
+            left join stepwell.run_progress as w on q.tenant_id = w.tenant_id and stepwell._run_of(q.unit_id) = w.run_id
+            where v_may_end_at_once or v_around.workspace_count <> 1
+            group by w.workspace_id, case when v_may_end_at_once then q.unit_id end
+            order by min(q.unit_id)
+        ) as s
     loop
         perform stepwell._subruns_count(v_part.tenant_ids, v_part.unit_ids);
-        with made as (
-            insert into stepwell.run_detail (
-                tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
-                started_by, parent_unit_id, depth, next_unit_no, created_at)
-            select p_tenant_id, nextval('stepwell.run_seq'), v_version.version_id, v_version.workflow_id, 'subworkflow',
-                u.unit_id || ':' || u.lease_no, coalesce(q.input, r.input), r.trace_id, r.correlation_id,
-                'unit:' || u.unit_id, u.unit_id, r.depth + 1, v_version.step_count + 1, v_now
-            from unnest(v_part.tenant_ids, v_part.unit_ids, v_part.inputs) as q (tenant_id, unit_id, input)
-            inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-            inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
-            where u.state_code = 'in_progress'
-            order by u.unit_id
-            returning run_id, parent_unit_id
-        )
-        select array_agg(m.run_id order by m.run_id) as run_ids, array_agg(m.parent_unit_id order by m.run_id) as parent_ids
-        into v_made
-        from made as m;
+        v_made := stepwell._subruns_insert(v_version, v_part.tenant_ids, v_part.unit_ids, v_part.inputs);
         if v_made.run_ids is not null then
             perform stepwell._run_create(p_tenant_id, v_version, v_made.run_ids, 0, 'engine', v_made.parent_ids,
                 p_workspace_id => v_part.workspace_id);
         end if;
     end loop;
+end
+$$;
+
+-- The params of nested graphs of one template. A job that names none passes those of its own graph that the template knows.
+create or replace function stepwell._params_nested(p_tenant_id int, p_known jsonb, p_unit_ids bigint[], p_inputs jsonb[]) returns jsonb[]
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select array_agg(stepwell._params_filled(p_known, coalesce(q.input, (
+        select coalesce(jsonb_object_agg(i.key, i.value), '{}') from jsonb_each(r.input) as i where p_known ? i.key))) order by q.place)
+    from unnest(p_unit_ids, p_inputs) with ordinality as q (unit_id, input, place)
+    cross join lateral (select x.input from stepwell.run_detail as x
+        where x.tenant_id = p_tenant_id and x.run_id = stepwell._run_of(q.unit_id) offset 0) as r
+$$;
+
+-- Writes the runs of those of these steps that are still in progress, with their inputs or with the input of the run around. What
+-- the steps of a run share is read once for each run.
+create or replace function stepwell._subruns_insert(
+    p_version stepwell.workflow_version, p_tenant_ids int[], p_unit_ids bigint[], p_inputs jsonb[], out run_ids bigint[], out parent_ids bigint[]
+)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+begin
+    with made as (
+        insert into stepwell.run_detail (
+            tenant_id, run_id, version_id, workflow_id, trigger_type, trigger_ref, input, trace_id, correlation_id,
+            started_by, parent_unit_id, depth, next_unit_no, created_at)
+        select p_version.tenant_id, nextval('stepwell.run_seq'), p_version.version_id, p_version.workflow_id, 'subworkflow',
+            u.unit_id || ':' || u.lease_no, coalesce(q.input, r.input), r.trace_id, r.correlation_id,
+            'unit:' || u.unit_id, u.unit_id, r.depth + 1, p_version.step_count + 1, v_now
+        from (
+            select q.tenant_id, stepwell._run_of(q.unit_id) as run_id, array_agg(q.unit_id order by q.unit_id) as unit_ids,
+                array_agg(q.input order by q.unit_id) as inputs
+            from unnest(p_tenant_ids, p_unit_ids, p_inputs) as q (tenant_id, unit_id, input)
+            group by q.tenant_id, stepwell._run_of(q.unit_id)
+        ) as a
+        inner join stepwell.run_detail as r on a.tenant_id = r.tenant_id and a.run_id = r.run_id
+        cross join lateral unnest(a.unit_ids, a.inputs) as q (unit_id, input)
+        -- One by one: in a join, a plan for young tables reads all units of the tenant.
+        cross join lateral (
+            select x.unit_id, x.lease_no from stepwell.work_unit as x
+            where x.tenant_id = a.tenant_id and x.unit_id = q.unit_id and x.state_code = 'in_progress' offset 0
+        ) as u
+        order by u.unit_id
+        returning run_id, parent_unit_id
+    )
+    select array_agg(m.run_id order by m.run_id), array_agg(m.parent_unit_id order by m.run_id) into run_ids, parent_ids
+    from made as m;
+end
+$$;
+
+-- Fails the steps whose run cannot start, for good, with the reason.
+create or replace function stepwell._subruns_refuse(
+    p_tenant_id int, p_unit_ids bigint[], p_inputs jsonb[], p_problems text[], p_version stepwell.workflow_version, p_missing text
+) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_nesting constant int := stepwell._limit('limits.nesting');
+    v_may_refuse constant boolean := p_missing is not null or p_version.input_schema is not null or p_version.maps_input;
+    v_bad record;
+begin
+    select array_agg(q.tenant_id) as tenant_ids, array_agg(q.unit_id order by q.unit_id) as unit_ids,
+        array_agg(jsonb_build_object('failure_class', x.failure_class, 'outcome', 'dead', 'error', jsonb_build_object(
+            'type', case x.failure_class when 'expression_error' then 'ExpressionError' else 'SubWorkflow' end,
+            'message', x.problem)) order by q.unit_id) as failures
+    into v_bad
+    from unnest(array_fill(p_tenant_id, array[cardinality(p_unit_ids)]), p_unit_ids, p_inputs, p_problems)
+        as q (tenant_id, unit_id, input, problem)
+    inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
+        and (v_may_refuse or r.depth >= v_nesting or q.problem is not null)
+    cross join lateral stepwell._subrun_problem(p_version, r.depth + 1, v_nesting, coalesce(q.input, r.input),
+        coalesce(p_missing, q.problem), p_missing is null) as x
+    where x.problem is not null;
+    if v_bad.unit_ids is not null then
+        perform stepwell._units_fail(v_bad.tenant_ids, v_bad.unit_ids, v_bad.failures, 'mow_orchestrator');
+    end if;
 end
 $$;
 
@@ -132,12 +204,18 @@ declare
     v_room int;
 begin
     for v_parent in
-        select r.tenant_id, r.run_id, r.parent_unit_id, array_agg(u.unit_id order by u.unit_id) as unit_ids
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-        inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
-        where u.state_code = 'in_progress'
-        group by r.tenant_id, r.run_id, r.parent_unit_id
+        select r.tenant_id, r.run_id, r.parent_unit_id, a.unit_ids
+        from (
+            select u.tenant_id, stepwell._run_of(u.unit_id) as run_id, array_agg(u.unit_id order by u.unit_id) as unit_ids
+            from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+            cross join lateral (
+                select w.tenant_id, w.unit_id, w.state_code from stepwell.work_unit as w
+                where w.tenant_id = q.tenant_id and w.unit_id = q.unit_id offset 0
+            ) as u
+            where u.state_code = 'in_progress'
+            group by u.tenant_id, stepwell._run_of(u.unit_id)
+        ) as a
+        inner join stepwell.run_detail as r on a.tenant_id = r.tenant_id and a.run_id = r.run_id
         order by r.tenant_id, r.run_id
     loop
         v_root_id := v_parent.run_id;
@@ -182,6 +260,9 @@ begin
         if problem is null and p_version.maps_input then
             problem := 'input: ' || stepwell._maps_input_problem(p_version, p_input);
         end if;
+        if problem is null and p_version.is_template then
+            problem := stepwell._signal_problem('params', p_input);
+        end if;
     end if;
 end
 $$;
@@ -196,19 +277,27 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_limit constant int := stepwell._limit('limits.composed_result_bytes');
+    v_child record;
     v_results jsonb[];
     v_ended record;
 begin
+    select array_agg(r.tenant_id) as tenant_ids, array_agg(r.run_id) as run_ids, array_agg(r.parent_unit_id) as parent_ids,
+        array_agg(r.finished_state) as states
+    into v_child
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    cross join lateral (
+        select d.tenant_id, d.run_id, d.parent_unit_id, d.finished_state from stepwell.run_detail as d
+        where d.tenant_id = q.tenant_id and d.run_id = stepwell._run_of(q.unit_id) offset 0
+    ) as r
+    where r.parent_unit_id is not null;
     perform 1
     from (
-        select distinct r.tenant_id, stepwell._run_of(r.parent_unit_id) as run_id
-        from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
-        inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
-        where r.parent_unit_id is not null
+        select distinct c.tenant_id, stepwell._run_of(c.parent_id) as run_id
+        from unnest(v_child.tenant_ids, v_child.parent_ids) as c (tenant_id, parent_id)
     ) as a
     inner join stepwell.run_progress as p on a.tenant_id = p.tenant_id and a.run_id = p.run_id
     for update of p nowait;
-    v_results := stepwell._run_results(p_tenant_ids, array(select stepwell._run_of(q) from unnest(p_unit_ids) as q));
+    v_results := stepwell._run_results(v_child.tenant_ids, v_child.run_ids);
     select
         array_agg(c.tenant_id order by c.unit_id) as tenant_ids, array_agg(c.unit_id order by c.unit_id) as unit_ids,
         bool_or(c.state_code in ('failed', 'blocked')) as has_halted,
@@ -225,11 +314,14 @@ begin
             'run_id', c.run_id)) order by c.unit_id) filter (where c.bytes is null) as failures
     into v_ended
     from (
-        select r.tenant_id, r.run_id, u.unit_id, u.state_code, r.finished_state, q.result,
-            case when r.finished_state = 'completed' then coalesce(stepwell._value_size(q.result), 0) end as bytes
-        from unnest(p_tenant_ids, p_unit_ids, v_results) as q (tenant_id, unit_id, result)
-        inner join stepwell.run_detail as r on q.tenant_id = r.tenant_id and stepwell._run_of(q.unit_id) = r.run_id
-        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.parent_unit_id = u.unit_id
+        select q.tenant_id, q.run_id, u.unit_id, u.state_code, q.finished_state, q.result,
+            case when q.finished_state = 'completed' then coalesce(stepwell._value_size(q.result), 0) end as bytes
+        from unnest(v_child.tenant_ids, v_child.run_ids, v_child.parent_ids, v_child.states, v_results)
+            as q (tenant_id, run_id, parent_id, finished_state, result)
+        cross join lateral (
+            select w.unit_id, w.state_code from stepwell.work_unit as w
+            where w.tenant_id = q.tenant_id and w.unit_id = q.parent_id offset 0
+        ) as u
         where u.state_code in ('in_progress', 'overdue', 'failed', 'blocked')
     ) as c;
     if v_ended.unit_ids is null then
@@ -252,132 +344,5 @@ begin
         perform stepwell._units_fail(v_ended.failed_tenant_ids, v_ended.failed_ids, v_ended.failures, 'mow_orchestrator');
     end if;
     perform stepwell._runs_settle(v_ended.tenant_ids, v_ended.unit_ids);
-end
-$$;
-
--- The open runs below a run, or below some of its steps, to any depth, in id order.
-create or replace function stepwell._subruns_open(p_tenant_id int, p_run_id bigint, p_unit_ids bigint[]) returns bigint[]
-language sql stable
-set search_path = stepwell, pg_temp
-as $$
-    with recursive down as (
-        select stepwell._run_of(u.unit_id) as run_id
-        from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.parent_id = any (p_unit_ids)
-            and u.scope = 'workflow_run' and not stepwell._run_has_ended(u.state_code)
-        union all
-        select stepwell._run_of(u.unit_id)
-        from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id
-            and u.parent_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
-            and u.scope = 'workflow_run' and not stepwell._run_has_ended(u.state_code)
-        union all
-        select stepwell._run_of(u.unit_id)
-        from down as d
-        inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.parent_id
-            between stepwell._run_unit(d.run_id) + 1 and stepwell._run_last(d.run_id)
-        where u.scope = 'workflow_run' and not stepwell._run_has_ended(u.state_code)
-    )
-    select array_agg(d.run_id order by d.run_id) from down as d
-$$;
-
--- Locks the open runs below a run, for calls that may cancel them. The caller holds the run itself. A run that begins
--- meanwhile is found in the next round, and has a lower number than one that is held: it is taken at once or not at all.
--- Locks: run_progress rows in run order; again without waiting.
--- Raises: 55P03 when such a new run is held by another transaction (try again).
-create or replace function stepwell._runs_lock_down(p_tenant_id int, p_run_id bigint) returns void
-language plpgsql volatile
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_locked bigint[] := '{}'::bigint[];
-    v_open bigint[];
-begin
-    loop
-        v_open := coalesce(stepwell._subruns_open(p_tenant_id, p_run_id, null), '{}');
-        exit when v_open <@ v_locked;
-        if v_locked = '{}' then
-            perform stepwell._runs_lock(array_fill(p_tenant_id, array[cardinality(v_open)]),
-                array(select stepwell._run_unit(r) from unnest(v_open) as r));
-        else
-            perform stepwell._runs_lock_now(p_tenant_id, v_open);
-        end if;
-        v_locked := v_locked || v_open;
-    end loop;
-end
-$$;
-
--- Locks runs that come before others that the transaction may hold, so without waiting.
--- Locks: run_progress rows.
--- Raises: 55P03 when another transaction holds one (try again).
-create or replace function stepwell._runs_lock_now(p_tenant_id int, p_run_ids bigint[]) returns void
-language plpgsql volatile
-set search_path = stepwell, pg_temp
-as $$
-begin
-    perform 1 from stepwell.run_progress as p
-    where p.tenant_id = p_tenant_id and p.run_id = any (p_run_ids)
-    for update nowait;
-end
-$$;
-
--- Cancels the open runs of these sub-workflow steps, to any depth.
--- Locks: these runs, without waiting: a report or a timer may hold later ones. A call that cancels on purpose has locked
---   them before (_runs_lock_down).
--- Raises: 55P03 when another transaction holds one (try again).
-create or replace function stepwell._subruns_cancel(p_tenant_id int, p_unit_ids bigint[], p_actor text, p_reason text)
-returns void
-language plpgsql volatile
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_run_ids bigint[];
-begin
-    v_run_ids := stepwell._subruns_open(p_tenant_id, null, p_unit_ids);
-    if v_run_ids is not null then
-        perform stepwell._runs_lock_now(p_tenant_id, v_run_ids);
-        -- Again: one of them may have ended, or begun another, before it was locked.
-        v_run_ids := stepwell._subruns_open(p_tenant_id, null, p_unit_ids);
-        perform stepwell._runs_lock_now(p_tenant_id, v_run_ids);
-        perform stepwell._runs_clear(p_tenant_id, v_run_ids, null, p_actor, p_reason);
-    end if;
-end
-$$;
-
--- Cancels sub-runs, and every open unit of them and of the cancelled run above them, all at once: so ready rows, units
--- and slots are each locked in one round.
-create or replace function stepwell._runs_clear(
-    p_tenant_id int, p_subrun_ids bigint[], p_run_id bigint, p_actor text, p_reason text
-) returns void
-language plpgsql volatile
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_run_ids constant bigint[] := array_remove(p_run_id || coalesce(p_subrun_ids, '{}'), null);
-    v_tenant_ids constant int[] := array_fill(p_tenant_id, array[cardinality(v_run_ids)]);
-    v_open record;
-begin
-    if cardinality(p_subrun_ids) > 0 then
-        perform stepwell._units_move(array_fill(p_tenant_id, array[cardinality(p_subrun_ids)]),
-            array(select stepwell._run_unit(r) from unnest(p_subrun_ids) as r), 'cancelled', 'system', 'rpc', 'workflow_cancel', p_actor);
-    end if;
-    select array_agg(u.tenant_id order by u.unit_id) as tenant_ids, array_agg(u.unit_id order by u.unit_id) as unit_ids
-    into v_open
-    from unnest(v_run_ids) as r (run_id)
-    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id
-        and u.unit_id between stepwell._run_unit(r.run_id) + 1 and stepwell._run_last(r.run_id)
-    where not stepwell._has_ended(u.state_code);
-    if v_open.unit_ids is not null then
-        perform stepwell._units_dequeue(v_open.tenant_ids, v_open.unit_ids);
-        perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'system', 'rpc', 'workflow_cancel',
-            p_actor, null, array_fill(jsonb_build_object('reason', coalesce(p_reason, 'run cancelled')),
-                array[cardinality(v_open.unit_ids)]));
-        perform stepwell._receipts_doubt(v_open.tenant_ids, v_open.unit_ids, 'the run was cancelled meanwhile');
-    end if;
-    perform stepwell._runs_finish(v_tenant_ids, v_run_ids, 'cancelled');
-    -- Corrections and approvals of the runs end with them.
-    perform stepwell._attention_settle(p.tenant_id, p.run_id)
-    from stepwell.run_progress as p
-    where p.tenant_id = p_tenant_id and p.run_id = any (v_run_ids) and p.needs_attention;
 end
 $$;

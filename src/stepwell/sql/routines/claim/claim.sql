@@ -20,7 +20,7 @@ end
 $$;
 
 -- What a claim must know about a session: its number, its classes, its handlers, whether it is idle, and the present time.
--- Raises: SW005 when the session has ended.
+-- Raises: SW005 when the session has ended; SW007 for the generator.
 create or replace function stepwell._session_of(
     p_session_key bigint, out session_id bigint, out executor_class_ids int[], out is_idle boolean, out handler_ids int[],
     out now timestamptz
@@ -30,6 +30,9 @@ set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     _session_of.now := stepwell.now();
     select s.session_id, s.executor_class_ids, s.is_idle, s.handler_ids into session_id, executor_class_ids, is_idle, handler_ids
     from stepwell.worker_session as s

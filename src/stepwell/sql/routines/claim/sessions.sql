@@ -7,7 +7,7 @@
 -- the partitions of the log are made that its reports will write to.
 -- Locks: as fn_partitions_ensure.
 -- Idempotency: each call opens another session.
--- Raises: SW001 when a class is not registered or a number is out of range.
+-- Raises: SW001 when a class is not registered or a number is out of range; 23514 for the name of the generator.
 create or replace function stepwell.fn_worker_register(
     p_worker_name text, p_class_names text[], p_slot_count int, p_lease_seconds int default 30, p_info jsonb default '{}',
     p_operation_names text[] default null
@@ -20,6 +20,14 @@ declare
     v_executor_class_ids int[];
     v_session_key bigint;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
+    -- The check of the table knows the plain name; case, widths of letters and signs beside them hide none.
+    if stepwell._key_plain(split_part(normalize(p_worker_name, nfkc), ':', 1)) in ('mot', 'motheroftask') then
+        raise exception using errcode = 'check_violation', constraint = 'the_generator_opens_no_session', table = 'worker_session',
+            schema = 'stepwell', message = format('worker_name: %s names the generator, which never executes', p_worker_name);
+    end if;
     perform stepwell.fn_partitions_ensure();
     select array_agg(c.executor_class_id) into v_executor_class_ids
     from stepwell.executor_class as c
@@ -62,6 +70,9 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     update stepwell.worker_session as s set handler_ids = stepwell._handlers_of(p_operation_names)
     where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null;
     if not found then
@@ -122,6 +133,9 @@ declare
     v_now constant timestamptz := stepwell.now();
     v_session_id bigint;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     update stepwell.worker_session as s
     set last_tick_at = v_now, expires_at = v_now + make_interval(secs => s.lease_seconds)
     where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null and s.expires_at >= v_now

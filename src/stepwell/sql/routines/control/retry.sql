@@ -207,12 +207,48 @@ end
 $$;
 
 -- Records how replays ended: the unit completed, died again or was cancelled. The keeper calls this, so that reports
--- need not know about replays.
+-- need not know about replays. A request whose outcome cannot be written is set aside, and the others are written.
 -- Locks: the requests, without those that another keeper holds.
 -- Idempotency: an outcome is written once.
--- Raises: nothing.
+-- Raises: what is not the fault of a row.
 create or replace function stepwell.fn_replays_settle(p_limit int default 500) returns int
 language plpgsql volatile security definer
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_now constant timestamptz := stepwell.now();
+    v_ended record;
+begin
+    select array_agg(x.tenant_id) as tenant_ids, array_agg(x.replay_request_id) as request_ids
+    into v_ended
+    from (
+        select r.tenant_id, r.replay_request_id
+        from stepwell.dlq_replay_request as r
+        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.unit_id = u.unit_id
+        where r.proposal_state = 'scheduled' and u.state_code in ('completed', 'cannot_complete', 'cancelled')
+            and not stepwell._is_set_aside(u.tenant_id, 'replays', r.replay_request_id::text, v_now)
+        order by r.tenant_id, r.replay_request_id
+        limit least(p_limit, 1000)
+        for update of r skip locked
+    ) as x;
+    if v_ended.request_ids is null then
+        return 0;
+    end if;
+    begin
+        return stepwell._replays_settle(v_ended.tenant_ids, v_ended.request_ids);
+    exception when others then
+        if not stepwell._is_fault_of_row(sqlstate) then
+            raise;
+        end if;
+        return stepwell._units_isolate('_replays_settle', 'replays', v_ended.tenant_ids, v_ended.request_ids);
+    end;
+end
+$$;
+
+-- Writes the outcomes of these requests.
+-- Locks: the caller holds the requests.
+create or replace function stepwell._replays_settle(p_tenant_ids int[], p_request_ids bigint[]) returns int
+language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
@@ -221,12 +257,11 @@ declare
 begin
     for v_request in
         select r.tenant_id, r.replay_request_id, r.unit_id, u.state_code
-        from stepwell.dlq_replay_request as r
+        from unnest(p_tenant_ids, p_request_ids) as q (tenant_id, replay_request_id)
+        inner join stepwell.dlq_replay_request as r on q.tenant_id = r.tenant_id and q.replay_request_id = r.replay_request_id
         inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.unit_id = u.unit_id
-        where r.proposal_state = 'scheduled' and u.state_code in ('completed', 'cannot_complete', 'cancelled')
+        where u.state_code in ('completed', 'cannot_complete', 'cancelled')
         order by r.tenant_id, r.replay_request_id
-        limit least(p_limit, 1000)
-        for update of r skip locked
     loop
         update stepwell.dlq_replay_request as r
         set proposal_state = case when v_request.state_code = 'completed' then 'completed' else 'failed' end,

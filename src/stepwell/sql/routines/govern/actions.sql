@@ -8,7 +8,7 @@
 --   write counts of the run and the runs above.
 -- Idempotency: by (tenant, idempotency key): a confirmed effect is returned, never made again.
 -- Raises: SW001 and SW006 for an action that cannot be read; SW005 when the session does not have the lease any more;
---   SW007 for another tenant; 40001 to try again.
+--   SW007 for another tenant and for the generator; 40001 to try again.
 create or replace function stepwell.fn_action_propose(
     p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb, p_fault text default null
 ) returns jsonb
@@ -26,6 +26,7 @@ declare
     v_receipt_id bigint;
     v_verdict_id bigint;
 begin
+    perform stepwell._executes_check() where coalesce(current_setting('stepwell.binding', true), '') <> '';
     perform stepwell._tenant_bound(p_tenant_id);
     v_action := stepwell._action_read(p_action);
     v_document := stepwell._action_document(v_session_id, p_tenant_id, p_unit_id, v_action);

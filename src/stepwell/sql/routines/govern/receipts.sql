@@ -136,7 +136,7 @@ $$;
 -- Locks: the receipt and the one it reverses, in id order; then the write counts of the run and the runs above.
 -- Idempotency: the same outcome again changes nothing and returns what is stored.
 -- Raises: SW001 for an unknown outcome; SW003 when it is settled with another outcome; SW005 when another attempt has
---   the receipt; SW007 for another tenant.
+--   the receipt; SW007 for another tenant and for the generator.
 create or replace function stepwell.fn_action_settle(
     p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_receipt_id bigint, p_outcome text,
     p_effect jsonb default '{}'
@@ -149,6 +149,9 @@ declare
     v_receipt stepwell.action_receipt;
     v_state text;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     perform stepwell._tenant_bound(p_tenant_id);
     if p_outcome is null or p_outcome not in ('confirmed', 'void', 'unconfirmed') then
         raise exception using errcode = 'SW001', column = 'outcome', message = 'outcome: confirmed, void or unconfirmed is accepted';

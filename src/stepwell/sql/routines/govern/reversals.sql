@@ -41,7 +41,7 @@ $$;
 -- Locks: the unit row (shared).
 -- Idempotency: reads only.
 -- Raises: SW002 when there is no such receipt; SW004 when its effect cannot be reversed; SW005 when the session does not have
---   the lease any more; SW007 for another tenant.
+--   the lease any more; SW007 for another tenant and for the generator.
 create or replace function stepwell.fn_action_reversal(
     p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_receipt_id bigint
 ) returns jsonb
@@ -51,6 +51,9 @@ as $$
 declare
     v_receipt stepwell.action_receipt;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._lease_hold(p_session_key, p_tenant_id, p_unit_id, p_lease_no);
     select r.* into v_receipt from stepwell.action_receipt as r

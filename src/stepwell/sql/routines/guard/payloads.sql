@@ -1,6 +1,7 @@
 -- Payloads that somebody sees without the right to read all: what the person works on, and what the person decides about.
 
--- Whether the bound principal works on a step: is in charge of it or of a task in it, or may claim one of these.
+-- Whether the bound principal works on a step: is in charge of it or of a task in it, or may claim one of these. A task that a worker
+-- performs names no role, and nobody claims it.
 create or replace function stepwell._step_is_own(p_tenant_id int, p_unit_id bigint) returns boolean
 language sql stable security definer
 set search_path = stepwell, pg_temp
@@ -9,7 +10,7 @@ as $$
         select from stepwell.work_unit as u
         where u.tenant_id = p_tenant_id and u.unit_id between p_unit_id and stepwell._run_last(stepwell._run_of(p_unit_id))
             and (u.unit_id = p_unit_id or (u.scope = 'task' and u.parent_id = p_unit_id))
-            and case when u.pic_id is null then stepwell._step_candidate(u, stepwell.bound_principal())
+            and case when u.pic_id is null then u.executor_class_id is null and stepwell._step_candidate(u, stepwell.bound_principal())
                 else u.pic_id = stepwell.bound_principal() end)
 $$;
 

@@ -281,33 +281,56 @@ $$;
 
 -- Receipts that are still intended although the attempt that made their effect has ended, in whatever way, become
 -- unconfirmed. Most do so in the transaction that ends the attempt; this finds what is left, such as the effect of a
--- handler that returned before it. Returns how many there were.
--- Locks: the units that made the effects, shared, without those that another transaction holds; then the receipts.
+-- handler that returned before it. A receipt that is locked comes later; one that fails is set aside. Returns how many
+-- became unconfirmed.
+-- Locks: the receipts, and the units that made the effects, shared; all without waiting.
 -- Idempotency: a receipt becomes unconfirmed once.
--- Raises: SW004 when the registry refuses.
+-- Raises: what is not the fault of a row.
 create or replace function stepwell.fn_receipts_recover(p_limit int default 100) returns int
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
+    v_now constant timestamptz := stepwell.now();
     v_left record;
 begin
-    select array_agg(x.tenant_id) as tenant_ids, array_agg(x.unit_id) as unit_ids
+    select array_agg(x.tenant_id) as tenant_ids, array_agg(x.receipt_id) as receipt_ids
     into v_left
     from (
-        select s.tenant_id, s.unit_id
+        select r.tenant_id, r.receipt_id
         from stepwell.action_receipt as r
         inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
         inner join stepwell.work_unit as s on r.tenant_id = s.tenant_id and r.unit_id = s.unit_id
         where r.settled_at is null and u.state_code = 'intended'
             and (s.lease_no <> r.lease_no or s.lease_session_id is null)
-        order by s.tenant_id, s.unit_id
+            and not stepwell._is_set_aside(s.tenant_id, 'receipts', u.unit_id::text, v_now)
+        order by r.tenant_id, r.receipt_id
         limit p_limit
         for share of s skip locked
+        for update of u skip locked
     ) as x;
-    if v_left.unit_ids is null then
+    if v_left.receipt_ids is null then
         return 0;
     end if;
-    return stepwell._receipts_doubt(v_left.tenant_ids, v_left.unit_ids, 'the attempt ended without settling it');
+    begin
+        return stepwell._receipts_recover(v_left.tenant_ids, v_left.receipt_ids);
+    exception when others then
+        if not stepwell._is_fault_of_row(sqlstate) then
+            raise;
+        end if;
+        return stepwell._units_isolate('_receipts_recover', 'receipts', v_left.tenant_ids, v_left.receipt_ids);
+    end;
+end
+$$;
+
+-- Receipts whose attempt ended without settling them.
+-- Locks: the caller holds the receipts.
+-- Raises: SW004 when the registry refuses.
+create or replace function stepwell._receipts_recover(p_tenant_ids int[], p_receipt_ids bigint[]) returns int
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return stepwell._receipts_unconfirm(p_tenant_ids, p_receipt_ids, 'the attempt ended without settling it');
 end
 $$;

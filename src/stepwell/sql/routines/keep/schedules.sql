@@ -44,7 +44,7 @@ begin
         raise exception using errcode = 'SW001', column = 'time_zone',
             message = format('time_zone: %s is unknown to the database; a name such as Asia/Ho_Chi_Minh is accepted', p_time_zone);
     end;
-    v_version := stepwell._version_find(p_tenant_id, p_workflow_name, null);
+    v_version := stepwell._startable_find(p_tenant_id, p_workflow_name, null);
     v_problem := stepwell._schema_problem(v_version.input_schema, p_input, 'input');
     if v_problem is not null then
         raise exception using errcode = 'SW001', message = v_problem, column = split_part(v_problem, ' ', 1);
@@ -111,16 +111,18 @@ end
 $$;
 
 -- The schedules that a keeper must handle now: those whose time has come, and those without a next time; not those that
--- were set aside until later. The keeper reads the cron expression with its time zone and calls fn_schedule_fire.
--- Locks: none; when two keepers see the same schedule, it fires once.
--- Idempotency: reads only.
+-- were set aside until later, nor those that another transaction has locked. The keeper reads the cron expression with
+-- its time zone and calls fn_schedule_fire.
+-- Locks: the schedules it returns, without waiting, until the statement of the keeper ends; when two keepers see the
+--   same schedule, it fires once.
+-- Idempotency: changes nothing.
 -- Raises: nothing.
 create or replace function stepwell.fn_schedule_due(p_limit int default 100)
 returns table (
     tenant_id int, schedule_name text, cron text, time_zone text, misfire text, backfill_limit int,
     next_at timestamptz, now_at timestamptz
 )
-language sql stable security definer
+language sql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
     select s.tenant_id, s.schedule_name, s.cron, s.time_zone, s.misfire, s.backfill_limit, s.next_at, t.now_at
@@ -130,19 +132,22 @@ as $$
         and not stepwell._is_set_aside(s.tenant_id, 'schedule', s.schedule_name, t.now_at)
     order by s.next_at nulls first, s.tenant_id, s.schedule_name
     limit least(p_limit, 1000)
+    for no key update of s skip locked
 $$;
 
 -- Starts the runs of a schedule for the given times and sets its next time, all or nothing. The next time that the
 -- caller saw must still be the next time: of two keepers one fires, the other changes nothing.
--- Locks: the schedule's row, then what fn_run_start takes.
+-- Locks: the schedule's row, without waiting, then what fn_run_start takes, for which it waits a moment only: other
+--   schedules and timers wait behind it.
 -- Idempotency: by the time seen, and by the trigger (schedule, name@time) of each run.
--- Raises: SW001 for more times than the schedule's backfill limit; nothing when the schedule is deleted, paused or has
---   another next time.
+-- Raises: SW001 for more times than the schedule's backfill limit; 55P03 when a start of another transaction is in its
+--   way; nothing when the schedule is deleted, paused, locked or has another next time.
 create or replace function stepwell.fn_schedule_fire(
     p_tenant_id int, p_schedule_name text, p_seen_next_at timestamptz, p_fire_ats timestamptz[], p_next_at timestamptz
 ) returns table (run_id bigint, fire_at timestamptz)
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
+set lock_timeout = '50ms'
 as $$
 #variable_conflict use_column
 declare
@@ -155,7 +160,7 @@ begin
     from stepwell.workflow_schedule as s
     where s.tenant_id = p_tenant_id and s.schedule_name = p_schedule_name and not s.is_paused
         and s.next_at is not distinct from p_seen_next_at
-    for update;
+    for update skip locked;
     if not found then
         return;
     end if;

@@ -116,22 +116,27 @@ begin
             where t.tenant_id = q.tenant_id and t.unit_id = q.unit_id and t.due_at <= v_now
             returning t.timer_kind, t.tenant_id, t.unit_id
         )
-        select g.timer_kind, array_agg(g.tenant_id order by g.unit_id) as tenant_ids,
+        select k.timer_kind, array_agg(g.tenant_id order by g.unit_id) as tenant_ids,
             array_agg(g.unit_id order by g.unit_id) as unit_ids
         from gone as g
         inner join stepwell.work_unit as u on g.tenant_id = u.tenant_id and g.unit_id = u.unit_id
+        -- The delay of a job of a graph, whose parents may not have ended.
+        cross join lateral (select case when g.timer_kind = 'start' and u.state_code = 'not_started' then 'delay'
+            else g.timer_kind end) as k (timer_kind)
         -- A timer that does not fit the state of its unit any more wakes nothing, and must not stop the others.
         where case
             when g.timer_kind = 'sleep' then u.state_code = 'waiting'
-            when g.timer_kind in ('start', 'retry') then u.state_code in ('ready', 'failed')
+            when k.timer_kind in ('start', 'retry') then u.state_code in ('ready', 'failed')
             else true end
-        group by g.timer_kind
-        order by g.timer_kind
+        group by k.timer_kind
+        order by k.timer_kind
     loop
         v_count := v_count + cardinality(v_part.unit_ids);
         case v_part.timer_kind
             when 'start', 'retry' then
                 perform stepwell._units_queue(v_part.tenant_ids, v_part.unit_ids);
+            when 'delay' then
+                perform stepwell._delays_end(v_part.tenant_ids, v_part.unit_ids);
             when 'sleep' then
                 perform stepwell._units_wake(v_part.tenant_ids, v_part.unit_ids, 'SLEPT', null, null, null);
             when 'wait_timeout' then

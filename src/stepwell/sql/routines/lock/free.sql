@@ -29,7 +29,10 @@ begin
         union
         select n.tenant_id, n.unit_id, stepwell._run_unit(p.parent_run_id), p.parent_run_id
         from need as n
-        inner join stepwell.run_progress as p on n.tenant_id = p.tenant_id and n.run_id = p.run_id
+        -- By its key (offset 0): where no run had a parent when this was planned, a join reads all runs of the tenant.
+        cross join lateral (
+            select r.parent_run_id from stepwell.run_progress as r where r.tenant_id = n.tenant_id and r.run_id = n.run_id offset 0
+        ) as p
         where p.parent_run_id is not null
     )
     select array_agg(n.tenant_id) as tenant_ids, array_agg(n.unit_id) as unit_ids, array_agg(n.needed_id) as needed_ids,

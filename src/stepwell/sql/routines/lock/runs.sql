@@ -44,9 +44,12 @@ begin
     with recursive up as (
         select q.tenant_id, stepwell._run_of(q.unit_id) as run_id from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
         union
-        select p.tenant_id, p.parent_run_id
+        select u.tenant_id, p.parent_run_id
         from up as u
-        inner join stepwell.run_progress as p on u.tenant_id = p.tenant_id and u.run_id = p.run_id
+        -- By its key (offset 0): where no run had a parent when this was planned, a join reads all runs of the tenant.
+        cross join lateral (
+            select r.parent_run_id from stepwell.run_progress as r where r.tenant_id = u.tenant_id and r.run_id = u.run_id offset 0
+        ) as p
         where p.parent_run_id is not null
     )
     select array_agg(u.tenant_id) as tenant_ids, array_agg(stepwell._run_unit(u.run_id)) as unit_ids into v_up from up as u;

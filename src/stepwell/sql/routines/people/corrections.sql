@@ -217,6 +217,7 @@ begin
             array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'approval_id', p_approval_id))]);
         update stepwell.run_detail as r set finished_state = null, finished_at = null
         where r.tenant_id = p_tenant_id and r.run_id = p_run_id;
+        perform stepwell._graph_reopened(p_tenant_id, p_run_id);
     end if;
 end
 $$;
@@ -341,16 +342,21 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_unit_id bigint;
+    v_waiting_ids bigint[];
 begin
     foreach v_unit_id in array p_failed_ids loop
         perform stepwell._dependents_reinstate(p_tenant_id, array[v_unit_id], p_actor, p_evidence);
     end loop;
-    perform stepwell._pending_recount(p_tenant_id, array_agg(s.unit_id))
-    from stepwell.work_unit as u
-    inner join stepwell.workflow_step_relations as r
-        on u.tenant_id = r.tenant_id and u.version_id = r.version_id and u.def_no = r.from_no
-    inner join stepwell.work_unit as s on s.tenant_id = u.tenant_id and s.unit_id = u.unit_id + r.to_no - u.def_no
-    where u.tenant_id = p_tenant_id and u.unit_id = any (p_open_ids) and s.state_code = 'not_started';
+    v_waiting_ids := array(
+        select distinct s.unit_id
+        from stepwell.work_unit as u
+        inner join stepwell.workflow_step_relations as r
+            on u.tenant_id = r.tenant_id and u.version_id = r.version_id and u.def_no = r.from_no
+        inner join stepwell.work_unit as s on s.tenant_id = u.tenant_id and s.unit_id = u.unit_id + r.to_no - u.def_no
+        where u.tenant_id = p_tenant_id and u.unit_id = any (p_open_ids) and s.state_code = 'not_started'
+        order by s.unit_id);
+    perform stepwell._pending_recount(p_tenant_id, v_waiting_ids);
+    perform stepwell._joins_recount(p_tenant_id, v_waiting_ids);
     perform stepwell._items_release(p_tenant_id, p_failed_ids);
 end
 $$;

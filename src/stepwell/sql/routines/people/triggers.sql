@@ -41,7 +41,7 @@ declare
 begin
     perform stepwell._verb_check(p_tenant_id, 'token.change');
     perform stepwell._trigger_check(p_tenant_id, p_name, p_settings);
-    perform stepwell._version_find(p_tenant_id, v_workflow, null);
+    perform stepwell._startable_find(p_tenant_id, v_workflow, null);
     delete from stepwell.http_trigger as t where t.tenant_id = p_tenant_id and t.trigger_name = p_name;
     perform stepwell.fn_token_revoke(p_tenant_id, a.token_id)
     from stepwell.access_token as a

@@ -92,8 +92,9 @@ end
 $$;
 
 -- Closes the problems whose subject goes on: the unit ended, changed its state after the problem was last met, or has no
--- timer left that could not fire; the schedule fired or is gone; the rates were returned; the log was sealed. Returns how
--- many it closed.
+-- timer left that could not fire; the replay has its outcome; what is too old was removed; the schedule fired or is gone;
+-- the rates were returned; the log was sealed. Parts of a sweep or of a look close theirs themselves. Returns how many it
+-- closed.
 -- Locks: the rows of the problems.
 -- Idempotency: a problem is closed once.
 -- Raises: nothing.
@@ -110,6 +111,9 @@ begin
         from stepwell.governance_problem as p
         left join stepwell.work_unit as u on p.tenant_id = u.tenant_id and p.unit_id = u.unit_id
         where p.closed_at is null and p.category_code = 'set_aside' and case
+            when p.duty = 'replays' then not exists (select from stepwell.dlq_replay_request as r
+                where r.tenant_id = p.tenant_id and r.replay_request_id = p.subject::bigint and r.proposal_state = 'scheduled')
+            when p.duty = 'retention' then p.unit_id is not null and u.unit_id is null
             when p.unit_id is not null then u.unit_id is null or u.last_transition_at > p.last_seen_at
                 or stepwell._has_ended(u.state_code)
                 or (p.duty = 'timers' and not exists (select from stepwell.timer as t
@@ -117,6 +121,8 @@ begin
             when p.duty = 'schedule' then not exists (select from stepwell.workflow_schedule as s
                 where s.tenant_id = p.tenant_id and s.schedule_name = p.subject and not s.is_paused
                     and (s.next_at is null or s.next_at <= p.last_seen_at))
+            when p.duty = 'refresh' then exists (select from stepwell.job_workflow_detail as w
+                where w.tenant_id = p.tenant_id and w.refreshed_at > p.last_seen_at)
             when p.duty = 'rates' then not exists (select from stepwell.rate_token as k where k.back_at <= p.last_seen_at)
             when p.duty = 'seal' then exists (select from stepwell.audit_chain as c
                 where c.tenant_id = p.tenant_id and c.sealed_at > p.last_seen_at)

@@ -11,7 +11,8 @@ as $$
 $$;
 
 -- Calls a routine (tenant ids, unit ids → how many were done) for these units, without those that make it fail: each of
--- those is set aside. At most 50 of them in one call; what is left is done by a later call.
+-- those is set aside. At most 50 of them in one call; what is left is done by a later call. Replays have the numbers of
+-- their requests in place of units.
 -- Locks: as the routine; the caller holds the runs.
 -- Raises: what is not the fault of a row.
 create or replace function stepwell._units_isolate(p_routine text, p_duty text, p_tenant_ids int[], p_unit_ids bigint[])
@@ -58,7 +59,8 @@ end
 $$;
 
 -- Sets a unit aside: a problem with the reason is opened, and nothing tries the unit again before the time of the problem.
--- Timers that are due wait until then; after a claim or a report the unit waits outside the queue.
+-- Timers that are due wait until then; after a claim or a report the unit waits outside the queue. The number of a replay
+-- is that of its request.
 -- Locks: the caller holds the run or the job.
 create or replace function stepwell._unit_set_aside(
     p_tenant_id int, p_unit_id bigint, p_duty text, p_error_code text, p_reason text
@@ -67,7 +69,9 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_retry_at constant timestamptz := stepwell._problem_open(p_tenant_id, 'set_aside', p_duty, p_unit_id::text, p_unit_id,
+    v_unit_id constant bigint := case when p_duty = 'replays' then (select r.unit_id from stepwell.dlq_replay_request as r
+        where r.tenant_id = p_tenant_id and r.replay_request_id = p_unit_id) else p_unit_id end;
+    v_retry_at constant timestamptz := stepwell._problem_open(p_tenant_id, 'set_aside', p_duty, p_unit_id::text, v_unit_id,
         p_error_code, p_reason);
 begin
     update stepwell.timer as t set due_at = v_retry_at
@@ -120,4 +124,15 @@ begin
         where p.tenant_id = p_tenant_id and p.category_code = 'set_aside' and p.duty = p_duty and p.subject = p_subject
             and p.closed_at is null and p.retry_at > p_now);
 end
+$$;
+
+-- What was set aside in this duty and whose time has not come, each as tenant:subject. For duties that look at many rows;
+-- most of the time the list is empty.
+create or replace function stepwell._asides(p_duty text, p_now timestamptz) returns text[]
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(array_agg(p.tenant_id || ':' || p.subject), '{}')
+    from stepwell.governance_problem as p
+    where p.category_code = 'set_aside' and p.duty = p_duty and p.closed_at is null and p.retry_at > p_now
 $$;

@@ -70,7 +70,7 @@ as $$
         where e.to_state is not null
         window w as (partition by e.tenant_id, e.unit_id order by e.event_id)
     ), unit as (
-        select u.tenant_id, u.unit_id, u.scope, u.state_code, d.state_code as initial_state
+        select u.tenant_id, u.unit_id, u.scope, u.state_code, u.last_transition_at, d.state_code as initial_state
         from stepwell.work_unit as u
         left join stepwell.state_def as d
             on u.state_machine_id = d.state_machine_id and d.is_initial and d.state_code = u.state_code
@@ -90,6 +90,8 @@ as $$
     from unit as u
     where u.initial_state is null
         and not exists (select from change as c where c.tenant_id = u.tenant_id and c.unit_id = u.unit_id)
+        -- Retention drops whole months, also those in which a run that is still open has changed last.
+        and to_regclass('stepwell.event_log_' || to_char(u.last_transition_at at time zone 'UTC', 'YYYY_MM')) is not null
     union all
     -- A unit that is created with an event is created once.
     select 'states_are_the_fold_of_events', format('unit %s was born %s times', c.unit_id, count(*))
@@ -152,8 +154,9 @@ as $$
     select 'pending_counts_equal_unfinished_predecessors', format('step %s waits for %s, %s have not ended',
         u.unit_id, u.pending_count, b.unfinished_count)
     from stepwell.work_unit as u
+    inner join stepwell.workflow_step_def as d on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     cross join lateral (
-        select count(*) as unfinished_count
+        select case when d.config ?| array['join', 'delay_seconds'] then stepwell._joins_pending(u, d.config) else count(*) end as unfinished_count
         from stepwell.workflow_step_relations as r
         cross join lateral (
             select x.state_code from stepwell.work_unit as x
@@ -366,7 +369,16 @@ as $$
         on u.tenant_id = r.tenant_id and u.version_id = r.version_id and u.def_no = r.to_no
     inner join stepwell.work_unit as b on b.tenant_id = u.tenant_id and b.unit_id = u.unit_id + r.from_no - u.def_no
     -- A conditional may catch the failure of a step before it.
-    where u.state_code = 'not_started' and d.step_kind <> 'conditional' and b.state_code in ('cancelled', 'cannot_complete')
+    where u.state_code = 'not_started' and d.step_kind <> 'conditional' and d.config ->> 'join' is distinct from 'any'
+        and b.state_code in ('cancelled', 'cannot_complete')
+    union all
+    select 'every_open_unit_is_explained', format('job %s can never start: none of its parents can succeed', u.unit_id)
+    from stepwell.work_unit as u
+    inner join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    where u.state_code = 'not_started' and u.scope = 'step' and d.config ->> 'join' = 'any'
+        and stepwell._joins_parents(u.tenant_id, u.version_id, u.def_no, u.unit_id, '{cancelled,cannot_complete}')
+            = stepwell._joins_parents(u.tenant_id, u.version_id, u.def_no, u.unit_id, null)
     union all
     select 'every_open_unit_is_explained', format('run %s is in progress, and every step of it has ended', p.run_id)
     from stepwell.run_progress as p

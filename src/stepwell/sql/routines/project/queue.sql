@@ -139,12 +139,21 @@ from (
     where u.scope in ('workflow_run', 'step', 'task', 'job')
 ) as q;
 
--- Everything that workers execute, under the names of document 001: free-standing jobs and operations of runs.
+-- What a reference of a job of a graph names: the value of a param, or itself.
+create or replace function stepwell._job_ref(p_ref text, p_ref_params jsonb) returns text
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select case when p_ref like '$.input.%' then p_ref_params ->> substr(p_ref, 9) else p_ref end
+$$;
+
+-- Everything that workers execute, under the names of document 001: free-standing jobs and operations of runs. A job of a graph has
+-- a safe payload: what it is, of which template, and which params there are, not their values.
 create or replace view stepwell.job_queue with (security_invoker = true) as
 select
     u.tenant_id,
     u.unit_id as job_id,
-    u.scope as job_kind,
+    o.operation_name as job_kind,
     o.operation_name as operation,
     c.class_name as executor,
     (
@@ -154,13 +163,15 @@ select
     u.state_code,
     coalesce(j.idempotency_key, case when u.scope = 'step' then (stepwell._run_of(u.unit_id)) || ':' || s.step_id end)
         as idempotency_key,
-    j.source_ref,
-    j.target_ref,
-    j.payload_ref,
-    (
-        select y.payload from stepwell.v_job_payload as y
-        where y.tenant_id = u.tenant_id and y.job_id = u.unit_id
-    ) as safe_payload,
+    coalesce(j.source_ref, stepwell._job_ref(s.config ->> 'source_ref', g.ref_params)) as source_ref,
+    coalesce(j.target_ref, stepwell._job_ref(s.config ->> 'target_ref', g.ref_params)) as target_ref,
+    coalesce(j.payload_ref, stepwell._job_ref(s.config ->> 'payload_ref', g.ref_params)) as payload_ref,
+    coalesce(
+        case when g.template_id is not null then jsonb_build_object(
+            'local_id', s.step_id, 'template_id', g.template_id, 'params_keys_only', g.params_keys) end, (
+            select y.payload from stepwell.v_job_payload as y
+            where y.tenant_id = u.tenant_id and y.job_id = u.unit_id
+        )) as safe_payload,
     (
         select t.due_at from stepwell.timer as t
         where t.tenant_id = u.tenant_id and t.unit_id = u.unit_id and t.timer_kind = 'start'
@@ -201,7 +212,15 @@ select
         select p.progress from stepwell.v_unit_progress as p
         where p.tenant_id = u.tenant_id and p.unit_id = u.unit_id
     ) as progress,
-    nullif(stepwell._workspace_of(u.tenant_id, u.unit_id), 0) as workspace_id
+    nullif(stepwell._workspace_of(u.tenant_id, u.unit_id), 0) as workspace_id,
+    u.scope,
+    case when s.config ->> 'join' = 'any' then 'any' when u.scope = 'step' then 'all' end as parents_join,
+    (
+        select min(u.unit_id + r.from_no - u.def_no)
+        from stepwell.workflow_step_relations as r
+        where r.tenant_id = u.tenant_id and r.version_id = u.version_id and r.to_no = u.def_no
+    ) as parent_job_id,
+    g.template_id
 from stepwell.work_unit as u
 inner join stepwell.executor_class as c on u.executor_class_id = c.executor_class_id
 inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
@@ -213,7 +232,11 @@ left join lateral (
 ) as r on true
 left join stepwell.workflow_step_def as s
     on u.tenant_id = s.tenant_id and u.version_id = s.version_id and u.def_no = s.step_no
-left join stepwell.worker_session as w on u.lease_session_id = w.session_id;
+left join stepwell.worker_session as w on u.lease_session_id = w.session_id
+left join lateral (
+    select d.template_id, d.params_keys, d.ref_params from stepwell.job_workflow_detail as d
+    where d.tenant_id = u.tenant_id and d.workflow_id = stepwell._run_of(u.unit_id) offset 0
+) as g on true;
 
 -- Heartbeats of each worker session and executor class. Executors come from executor_class, which never names the
 -- template generator.
@@ -258,7 +281,7 @@ as $$
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where s.closed_at is null and q.tenant_id = p_tenant_id
         and u.lease_session_id = s.session_id and u.executor_class_id = p_executor_class_id
-        and (p_tenant_id = (select stepwell.bound_tenant()) or (select stepwell._acts_for_all()))
+        and (p_tenant_id = (select stepwell.read_tenant()) or (select stepwell._acts_for_all()))
 $$;
 
 -- The queue of each tenant and executor class in one row: what can start, is in line, runs, waits or died, the age of

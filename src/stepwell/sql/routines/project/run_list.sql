@@ -34,9 +34,10 @@ declare
                 and u.parent_id between stepwell._run_unit(($2 ->> ''parent'')::bigint) and stepwell._run_last(($2 ->> ''parent'')::bigint))',
         'started_after', 'd.created_at >= ($2 ->> ''started_after'')::timestamptz',
         'started_before', 'd.created_at < ($2 ->> ''started_before'')::timestamptz',
-        'labels', 'd.run_id in (select l.run_id from jsonb_each_text($2 -> ''labels'') as q
-            inner join stepwell.run_label as l on l.tenant_id = $1 and l.label_key = q.key and l.label_value = q.value
-            group by l.run_id having count(*) = (select count(*) from jsonb_object_keys($2 -> ''labels'')))');
+        -- One condition for each label: where many runs have them, the page ends the search; a label of few runs is found by its index.
+        'labels', (select string_agg(format('exists (select from stepwell.run_label as l where l.tenant_id = $1 and l.run_id = d.run_id
+            and l.label_key = %1$L and l.label_value = $2 -> ''labels'' ->> %1$L)', k), ' and ')
+            from jsonb_object_keys(p_filter -> 'labels') as k));
 begin
     select string_agg(k, ', ') into v_unknown from jsonb_object_keys(p_filter) as k where not v_known ? k;
     if v_unknown is not null then

@@ -1,7 +1,7 @@
 -- Find things by a few letters: what the command palette of the console asks.
 
--- Runs by number, key or the beginning of a key; workflows, people, content and schedules by a part of their name or title. At
--- most p_limit of each kind, exact matches first. Rows of a kind that the caller may not read are not found.
+-- Runs by number, key, the beginning of a key or a label (customer:Acme); workflows, people, content and schedules by a part of
+-- their name or title. At most p_limit of each kind, exact matches first. Rows of a kind that the caller may not read are not found.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW001 for a text that is too short or too long.
@@ -40,6 +40,17 @@ begin
         order by f.trigger_ref <> v_text, f.trigger_ref limit v_limit
     ) as k
     inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(k.run_id))
+    union all
+    (select 'run', l.run_id::text, w.workflow_name || ' ' || coalesce(r.trigger_ref, '#' || l.run_id), u.state_code, 0
+    from (
+        select f.run_id from stepwell.run_label as f
+        where f.tenant_id = p_tenant_id and v_text ~ '^[a-z][a-z0-9_.-]{0,62}:.' and f.label_key = split_part(v_text, ':', 1)
+            and f.label_value = btrim(substr(v_text, strpos(v_text, ':') + 1))
+        order by f.run_id desc limit v_limit
+    ) as l
+    inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and l.run_id = r.run_id
+    inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
+    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = stepwell._run_unit(l.run_id))
     union all
     (select 'workflow', w.name, coalesce(w.title, w.name), null, case when w.name = v_text then 0 else 1 end
     from stepwell.v_workflow as w where w.tenant_id = p_tenant_id and (w.name ilike v_part or w.title ilike v_part)

@@ -259,7 +259,7 @@ as $$
     ), told as (
         select s.run_id, json_object_agg(s.no, json_build_object('done', p.done, 'total', p.total, 'note', p.note)) as progress from step as s
         inner join stepwell.unit_progress as p on p.tenant_id = p_tenant_id and s.unit_id = p.unit_id and s.lease_no = p.lease_no
-        where s.state_code = 'in_progress'
+        where s.state_code in ('in_progress', 'overdue')
         group by s.run_id
     ), shown as (
         -- The steps come in the order of their numbers, so that no aggregate has to sort them.

@@ -1,6 +1,7 @@
 -- Published workflows as people know them: each with its newest version and its own caps, and all versions of each.
 
--- Workflows with their newest version and the caps that count for their runs instead of the tenant's.
+-- Workflows with their newest version and the caps that count for their runs instead of the tenant's. Templates of job graphs are
+-- not among them: nobody starts them.
 create or replace view stepwell.v_workflow with (security_invoker = true) as
 select
     w.tenant_id,
@@ -26,7 +27,8 @@ cross join lateral (
     from stepwell.workflow_version as x
     where x.tenant_id = w.tenant_id and x.workflow_id = w.workflow_id
     order by x.version_no desc limit 1
-) as v;
+) as v
+where not exists (select from stepwell.job_template as t where t.tenant_id = w.tenant_id and t.workflow_id = w.workflow_id);
 
 -- Every version, as it was published.
 create or replace view stepwell.v_workflow_version with (security_invoker = true) as

@@ -24,3 +24,21 @@ begin
     return v_version;
 end
 $$;
+
+-- The same for a start that is no emit: a template of job graphs is only emitted.
+-- Raises: SW001 for a template; SW002 as _version_find.
+create or replace function stepwell._startable_find(p_tenant_id int, p_workflow_name text, p_version_no int)
+returns stepwell.workflow_version
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_version constant stepwell.workflow_version := stepwell._version_find(p_tenant_id, p_workflow_name, p_version_no);
+begin
+    if v_version.is_template then
+        raise exception using errcode = 'SW001', column = 'workflow', hint = 'emit it: fn_mot_graph_emit, stepwell graphs emit',
+            message = format('workflow %s is a template of job graphs and is not started', p_workflow_name);
+    end if;
+    return v_version;
+end
+$$;

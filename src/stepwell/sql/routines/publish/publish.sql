@@ -11,6 +11,22 @@ create or replace function stepwell.fn_workflow_publish(
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
+begin
+    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'workflow.publish');
+    perform stepwell._graph_is_no_template(p_graph);
+    return query select g.* from stepwell._graph_publish(p_tenant_id, p_graph, p_actor, false) as g;
+end
+$$;
+
+-- Stores a graph as an immutable version of a workflow, or of a template of job graphs.
+-- Locks: the workflow's registry row.
+-- Raises: SW001 for a graph that is not sound; SW006 over a limit.
+create or replace function stepwell._graph_publish(
+    p_tenant_id int, p_graph jsonb, p_actor text, p_is_template boolean
+) returns table (version_id int, version_no int, is_new boolean)
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
 #variable_conflict use_column
 declare
     v_name constant text := p_graph ->> 'name';
@@ -20,7 +36,6 @@ declare
     v_version_no int;
     v_problem text;
 begin
-    p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'workflow.publish');
     v_problem := coalesce(stepwell._graph_problem(p_graph), stepwell._graph_recursion(p_tenant_id, p_graph),
         case when p_graph ? 'input' then stepwell._schema_refusal(p_graph -> 'input', 'input') end);
     if v_problem is not null then
@@ -49,7 +64,7 @@ begin
         return;
     end if;
     -- After the look for the same version: what was published before a rule stays published.
-    v_problem := coalesce(stepwell._graph_names_refusal(p_graph), stepwell._graph_milestones_refusal(p_graph), stepwell._graph_refusal(p_graph));
+    v_problem := coalesce(case when not p_is_template then stepwell._graph_names_refusal(p_graph) end, stepwell._graph_milestones_refusal(p_graph), stepwell._graph_refusal(p_graph));
     if v_problem is not null then
         raise exception using errcode = 'SW001', message = format('workflow %s: %s', v_name, v_problem);
     end if;
@@ -58,16 +73,18 @@ begin
     where v.tenant_id = p_tenant_id and v.workflow_id = v_workflow_id;
     insert into stepwell.workflow_version (
         tenant_id, workflow_id, version_no, graph_hash, graph, input_schema, failure_policy, step_count, maps_input,
-        published_at, published_by)
+        published_at, published_by, is_template)
     values (p_tenant_id, v_workflow_id, v_version_no, v_hash, p_graph, p_graph -> 'input',
         coalesce(p_graph ->> 'failure_policy', 'continue-running'), jsonb_array_length(p_graph -> 'steps'),
         exists (select from jsonb_array_elements(p_graph -> 'steps') as s (step) where stepwell._step_maps_input(s.step)),
-        stepwell.now(), p_actor)
+        stepwell.now(), p_actor, p_is_template)
     returning workflow_version.version_id into v_version_id;
     perform stepwell._graph_store(p_tenant_id, v_version_id, p_graph);
     -- The class of the newest version counts, for the runs of all versions.
     update stepwell.workflow_registry as w set workflow_class = coalesce(p_graph ->> 'workflow_class', 'default')
     where w.tenant_id = p_tenant_id and w.workflow_id = v_workflow_id;
+    -- A worker publishes its app before its session opens: the event needs the partition of this month.
+    perform stepwell.fn_partitions_ensure(null, 0);
     perform stepwell._event_append(p_tenant_id, 0, 'workflow.published', p_actor,
         jsonb_build_object('workflow', v_name, 'version', v_version_no, 'hash', v_hash));
     return query select v_version_id, v_version_no, true;
@@ -83,24 +100,6 @@ as $$
     select p_step ->> 'kind' = 'map' and coalesce((p_step ->> 'scope')::int, 0) = 0 and p_step ->> 'branch' is null
         and coalesce((p_step ->> 'mandatory')::boolean, true)
         and p_step ->> 'over' ~ '^\$\.input(\.[A-Za-z_][A-Za-z0-9_]*)*$'
-$$;
-
--- A graph of format 1 in the words of format 2. Versions published before keep their graph and hash as they were; the same
--- workflow published again is still the same version.
-create or replace function stepwell._graph_upgrade(p_graph jsonb) returns jsonb
-language sql immutable
-set search_path = stepwell, pg_temp
-as $$
-    select p_graph - 'nodes' || jsonb_build_object(
-        'format', 2,
-        'steps', (
-            select jsonb_agg(case s.step ->> 'kind' when 'decision' then s.step || '{"kind": "conditional"}' else s.step end
-                order by s.place)
-            from jsonb_array_elements(p_graph -> 'nodes') with ordinality as s (step, place)),
-        'branches', (
-            select coalesce(jsonb_agg(b.branch - 'decision' || jsonb_build_object('conditional', b.branch -> 'decision')
-                order by b.place), '[]')
-            from jsonb_array_elements(p_graph -> 'branches') with ordinality as b (branch, place)))
 $$;
 
 -- The first thing that is wrong with a graph, in one line that names step and field; null when nothing is.
@@ -371,7 +370,7 @@ begin
         p_tenant_id, p_version_id, (s.step ->> 'no')::int, s.step ->> 'id', s.step ->> 'kind',
         coalesce((s.step ->> 'scope')::int, 0), (s.step ->> 'branch')::int, (s.step ->> 'group')::int,
         coalesce((s.step ->> 'mandatory')::boolean, true), coalesce((s.step ->> 'priority')::smallint, 0),
-        coalesce(e.pending_count, 0), o.operation_id,
+        stepwell._pending_first(s.step, coalesce(e.pending_count, 0)), o.operation_id,
         coalesce((s.step -> 'retry' ->> 'max_attempts')::smallint, o.max_attempts, 1),
         coalesce((s.step ->> 'timeout_seconds')::real, o.timeout_seconds),
         s.step ? 'form' or s.step ? 'postcondition', s.step -> 'inputs',

@@ -7,7 +7,7 @@
 -- expression found nothing.
 -- Locks: none.
 -- Idempotency: reads only.
--- Raises: SW005 when the session does not have the lease any more; 57014 when it is cancelled.
+-- Raises: SW005 when the session does not have the lease any more; SW007 for the generator; 57014 when it is cancelled.
 create or replace function stepwell.fn_expression_evaluate(
     p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int
 ) returns jsonb
@@ -18,6 +18,9 @@ declare
     v_step record;
     v_found record;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     select d.step_kind, d.config, d.inputs, case when u.item_no is not null and d.step_kind = 'operation'
         then stepwell._item_read(u.tenant_id, u.parent_id, u.item_no) end as item
     into v_step
@@ -42,7 +45,7 @@ $$;
 -- Stores the result of a named part of a handler's work, so that a later attempt does not repeat it.
 -- Locks: the unit row (shared), so that it cannot lose its lease meanwhile.
 -- Idempotency: the first value of a name stays and is returned.
--- Raises: SW005 when the session does not have the lease any more; SW006 over a limit.
+-- Raises: SW005 when the session does not have the lease any more; SW006 over a limit; SW007 for the generator.
 create or replace function stepwell.fn_checkpoint_save(
     p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_name text, p_value jsonb
 ) returns jsonb
@@ -53,6 +56,9 @@ declare
     v_session_id constant bigint := stepwell._lease_hold(p_session_key, p_tenant_id, p_unit_id, p_lease_no);
     v_value jsonb;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     if coalesce(length(p_name), 0) not between 1 and 200 then
         raise exception using errcode = 'SW006', message = 'checkpoint name: 1 to 200 characters are accepted';
     end if;
@@ -97,7 +103,7 @@ $$;
 -- Locks: none but the rows it writes, in order. A word that is overtaken by the end of its attempt belongs to a lease that
 --   nobody is shown.
 -- Idempotency: yes.
--- Raises: SW001 for numbers below zero or not finite, or a note of more than 200 characters.
+-- Raises: SW001 for numbers below zero or not finite, or a note of more than 200 characters; SW007 for the generator.
 create or replace function stepwell.fn_progress_save(
     p_session_key bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_dones float8[], p_totals float8[],
     p_notes text[]
@@ -109,6 +115,9 @@ declare
     v_now constant timestamptz := stepwell.now();
     v_count int;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     if exists (select from unnest(p_dones, p_totals, p_notes) as q (done, total, note)
         where q.done is null or not (q.done >= 0 and q.done < 'infinity') or not (q.total >= 0 and q.total < 'infinity')
             or length(q.note) > 200) then
@@ -135,7 +144,7 @@ $$;
 -- Locks: the unit row (shared), so that it cannot lose its lease meanwhile.
 -- Idempotency: none; a handler that may run twice emits inside ctx.step.
 -- Raises: SW004 when the type is not registered (fn_event_type_register) or the payload breaks its schema; SW005 when the
---   session does not have the lease any more; SW006 when the payload is too large.
+--   session does not have the lease any more; SW006 when the payload is too large; SW007 for the generator.
 create or replace function stepwell.fn_event_emit(
     p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_type text, p_payload jsonb
 ) returns void
@@ -145,6 +154,9 @@ as $$
 declare
     v_session_id constant bigint := stepwell._lease_hold(p_session_key, p_tenant_id, p_unit_id, p_lease_no);
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     perform stepwell._values_check('payload', 'event ' || p_type, array[p_payload], 'limits.payload_bytes');
     perform stepwell._handler_event_append(p_tenant_id, p_unit_id, v_session_id, p_type, p_payload);
 end
@@ -154,7 +166,8 @@ $$;
 -- the run has after it.
 -- Locks: the unit row (shared), so that it cannot lose its lease meanwhile; then as fn_run_label.
 -- Idempotency: labels that are so already change nothing.
--- Raises: SW005 when the session does not have the lease any more; SW001 and SW006 as fn_run_label.
+-- Raises: SW005 when the session does not have the lease any more; SW001 and SW006 as fn_run_label; SW007 for the
+--   generator.
 create or replace function stepwell.fn_run_label_here(
     p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_labels jsonb
 ) returns jsonb
@@ -165,6 +178,9 @@ declare
     v_session_id constant bigint := stepwell._lease_hold(p_session_key, p_tenant_id, p_unit_id, p_lease_no);
     v_labels jsonb;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     select l.labels into v_labels from stepwell._labels_set(p_tenant_id, array[stepwell._run_of(p_unit_id)], p_labels,
         'session:' || v_session_id, 'executor_worker') as l;
     return v_labels;

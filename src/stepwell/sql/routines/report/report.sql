@@ -9,7 +9,8 @@
 -- Idempotency: a report is accepted once, while its lease (session, lease_no, expiry) is valid; a late or repeated one
 --   changes nothing and is returned as a row of kind `refused`. An accepted one that failed is returned as a row of kind
 --   `failed`, a run that ended as a row of kind `ended`.
--- Raises: SW001 for an unknown outcome or arrays of unequal length; 55P03 when a run is locked elsewhere (try again).
+-- Raises: SW001 for an unknown outcome or arrays of unequal length; 55P03 when a run is locked elsewhere (try again); SW007
+--   for the generator.
 create or replace function stepwell.fn_job_report(
     p_session_key bigint, p_tenant_ids int[], p_unit_ids bigint[], p_lease_nos int[], p_outcomes text[],
     p_bodies text[], p_claim_limit int default 0, p_locks_up boolean default false
@@ -28,6 +29,9 @@ declare
     v_is_frozen boolean;
     v_got_count int := 0;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     -- Read without a lock: a recovery that overtakes this report changes the units' leases, and the core sees that.
     select s.session_id, s.executor_class_ids, s.is_idle, s.handler_ids
     into v_session_id, v_executor_class_ids, v_is_idle, v_handler_ids
@@ -242,7 +246,7 @@ $$;
 -- The rows that name the runs that this report ended: its worker logs them, and a client in the worker's own process need
 -- not ask the database for a watched one. The lease number says whether the run is watched, the state is in the column of
 -- the operation, the workflow in that of the step, the seconds it took in that of the time limit, the result in that of
--- the input.
+-- the input. Each run is looked up by itself (offset 0): in a join, a plan for young tables reads all runs that ever ended.
 create or replace function stepwell._ends_read(p_tenant_ids int[], p_unit_ids bigint[]) returns setof stepwell.job_lease
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -257,8 +261,13 @@ begin
         select distinct q.tenant_id, stepwell._run_of(q.unit_id) as run_id
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
     ) as s
-    inner join stepwell.run_detail as r on s.tenant_id = r.tenant_id and s.run_id = r.run_id
-    inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
+    cross join lateral (
+        select d.* from stepwell.run_detail as d where d.tenant_id = s.tenant_id and d.run_id = s.run_id offset 0
+    ) as r
+    cross join lateral (
+        select x.workflow_name from stepwell.workflow_registry as x
+        where x.tenant_id = r.tenant_id and x.workflow_id = r.workflow_id offset 0
+    ) as w
     where r.finished_at is not null;
 end
 $$;

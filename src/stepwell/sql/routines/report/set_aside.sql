@@ -5,7 +5,7 @@
 -- the lease has ended.
 -- Locks: the run and the runs above, or the job; then the unit.
 -- Idempotency: only while the session has the lease.
--- Raises: SW007 for another tenant; what is not the fault of a row.
+-- Raises: SW007 for another tenant and for the generator; what is not the fault of a row.
 create or replace function stepwell.fn_job_report_set_aside(
     p_session_key bigint, p_tenant_id int, p_unit_id bigint, p_lease_no int, p_error_code text, p_reason text
 ) returns boolean
@@ -16,6 +16,9 @@ declare
     v_session_id constant bigint := stepwell._session_id_of(p_session_key);
     v_has_ended boolean := false;
 begin
+    if coalesce(current_setting('stepwell.binding', true), '') <> '' then
+        perform stepwell._executes_check();
+    end if;
     p_reason := stepwell._redact_text(p_reason);
     perform stepwell._tenant_bound(p_tenant_id);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);

@@ -54,20 +54,6 @@ begin
 end
 $$;
 
--- The declared machines, for the report of the bundle. They are the same for all bundles of a pass.
--- Locks: none.
--- Idempotency: reads only.
--- Raises: SW002 when the run does not wait for a bundle; SW007 for another tenant.
-create or replace function stepwell.fn_evidence_due_machines(p_tenant_id int, p_run_id bigint) returns jsonb
-language plpgsql stable security definer
-set search_path = stepwell, pg_temp
-as $$
-begin
-    perform stepwell._evidence_due_check(p_tenant_id, p_run_id);
-    return stepwell.fn_registry_read();
-end
-$$;
-
 -- The chain of the tenant.
 -- Locks: none.
 -- Idempotency: reads only.

@@ -23,9 +23,9 @@ begin
 end
 $$;
 
--- Binds the contents of an evidence bundle to the log: appends an event of the run with their digest, and with the number of
--- events that each approval and receipt of the run has. The same contents are bound once; a second call returns the event
--- of the first.
+-- Binds the contents of an evidence bundle to the log: appends an event of the run with their digest, with the mode in which
+-- the run began, and with the number of events that each approval and receipt of the run has. The same contents are bound
+-- once; a second call returns the event of the first.
 -- Locks: the row of the bundle.
 -- Idempotency: by contents.
 -- Raises: SW001 for a text that is no digest; SW002 when there is no such run; SW007 for another tenant.
@@ -55,6 +55,7 @@ begin
     if v_is_new then
         perform stepwell._event_append(p_tenant_id, stepwell._run_unit(p_run_id), 'evidence.sealed', p_actor,
             jsonb_build_object('digest', p_digest, 'with_payloads', p_with_payloads,
+                'mode', case when stepwell._run_is_development(p_tenant_id, p_run_id) then 'development' else 'strict' end,
                 'streams', stepwell._evidence_counts(p_tenant_id, p_run_id)));
         select max(e.event_id) into v_event_id
         from stepwell.event_log as e
@@ -125,6 +126,16 @@ begin
 end
 $$;
 
+-- Whether a run began while the database was in development mode.
+create or replace function stepwell._run_is_development(p_tenant_id int, p_run_id bigint) returns boolean
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select exists (select from stepwell.run_detail as r
+        inner join stepwell.fn_mode_read() as m on m.mode = 'development' or r.created_at < m.since
+        where r.tenant_id = p_tenant_id and r.run_id = p_run_id)
+$$;
+
 -- The run: its state, its tenant, its definition as the text that was hashed, its sub-workflow runs; null when there is
 -- no such run.
 create or replace function stepwell._evidence_run(p_tenant_id int, p_run_id bigint) returns jsonb
@@ -133,8 +144,7 @@ set search_path = stepwell, pg_temp
 as $$
     select jsonb_build_object('run_id', r.run_id, 'tenant', t.tenant_code, 'workflow', w.workflow_name,
         'version_no', v.version_no, 'graph', v.graph::text, 'graph_hash', v.graph_hash, 'state_code', u.state_code,
-        'is_development', exists (select from stepwell.fn_mode_read() as m
-            where m.mode = 'development' or r.created_at < m.since),
+        'is_development', stepwell._run_is_development(r.tenant_id, r.run_id),
         'child_run_ids', array(select c.run_id from stepwell.run_detail as c
             where c.tenant_id = r.tenant_id and c.parent_unit_id between stepwell._run_unit(r.run_id) and stepwell._run_last(r.run_id)
             order by c.run_id))

@@ -90,12 +90,28 @@ begin
     if p_keys is null then
         return query select n.job_id, true from unnest(v_new_ids) as n (job_id);
     else
-        return query
-        select j.job_id, coalesce(j.job_id = any (v_new_ids), false)
-        from unnest(p_keys) with ordinality as q (job_key, ord)
-        inner join stepwell.job_detail as j on j.tenant_id = p_tenant_id and j.idempotency_key = q.job_key
-        order by q.ord;
+        return query select j.job_id, j.is_new from stepwell._jobs_of_keys(p_tenant_id, p_keys, v_new_ids) as j;
     end if;
+end
+$$;
+
+-- The jobs of these keys, in their order, and which of them are new. Each key is looked up by itself: a plan made for few jobs would
+-- read all of the tenant. The new numbers are in a query of their own: they are hashed once, and not compared for each key.
+create or replace function stepwell._jobs_of_keys(p_tenant_id int, p_keys text[], p_new_ids bigint[])
+returns table (job_id bigint, is_new boolean)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select j.job_id, j.job_id in (select n.job_id from unnest(p_new_ids) as n (job_id))
+    from unnest(p_keys) with ordinality as q (job_key, ord)
+    cross join lateral (
+        select x.job_id from stepwell.job_detail as x
+        where x.tenant_id = p_tenant_id and x.idempotency_key = q.job_key offset 0
+    ) as j
+    order by q.ord;
 end
 $$;
 

@@ -130,7 +130,7 @@ create or replace function stepwell._runs_start(
     p_tenant_id int, p_workflow_name text, p_inputs jsonb[], p_trigger_refs text[], p_trigger_type text, p_actor text,
     p_version_no int, p_priority int, p_trace_id text, p_correlation_id text, p_is_watched boolean,
     p_session_id bigint default null, p_executor_class_ids int[] default null, p_direct_limit int default 0,
-    p_handler_ids int[] default null, p_workspace text default null, out new_ids bigint[], out direct_ids bigint[], out leaves_more boolean
+    p_handler_ids int[] default null, p_workspace text default null, p_is_emit boolean default false, out new_ids bigint[], out direct_ids bigint[], out leaves_more boolean
 )
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -149,6 +149,13 @@ begin
     perform stepwell._secret_refuse('trigger_type', p_trigger_type);
     p_correlation_id := stepwell._redact_text(p_correlation_id);
     v_version := stepwell._version_find(p_tenant_id, p_workflow_name, p_version_no);
+    if p_trigger_type ~ '^MOT:' and not p_is_emit then
+        raise exception using errcode = 'SW001', column = 'trigger_type',
+            message = 'trigger_type: names that begin with MOT: belong to templates of job graphs';
+    end if;
+    if v_version.is_template and not p_is_emit then
+        perform stepwell._startable_find(p_tenant_id, p_workflow_name, p_version_no);
+    end if;
     if v_version.input_schema is not null then
         perform stepwell._start_schema_check(
             p_tenant_id, v_version.input_schema, p_inputs, coalesce(p_trigger_type, p_workflow_name), p_trigger_refs);
@@ -200,10 +207,12 @@ begin
         return;
     end if;
     return query
-    select r.run_id, coalesce(r.run_id = any (p_new_ids), false)
+    select r.run_id, r.run_id in (select n.run_id from unnest(p_new_ids) as n (run_id))
     from unnest(p_trigger_refs) with ordinality as q (trigger_ref, ord)
-    inner join stepwell.run_detail as r
-        on r.tenant_id = p_tenant_id and r.trigger_type = p_trigger_type and r.trigger_ref = q.trigger_ref
+    cross join lateral (
+        select x.run_id from stepwell.run_detail as x
+        where x.tenant_id = p_tenant_id and x.trigger_type = p_trigger_type and x.trigger_ref = q.trigger_ref offset 0
+    ) as r
     order by q.ord;
 end
 $$;

@@ -25,7 +25,7 @@ as $$
             then 'audit_ref_required' end,
         case p_rule.guard_kind when 'predicate_fn' then
             case when case p_rule.guard_ref
-                when 'preconditions_met' then p_unit.pending_count = coalesce(p_released_count, 0)
+                when 'preconditions_met' then p_unit.pending_count <= coalesce(p_released_count, 0)
                 when 'executor_lease_granted' then p_session_id is not null and p_unit.operation_id is not null
                 when 'retry_budget_left' then p_session_id is not null and p_unit.attempt_count < p_unit.max_attempts
                 when 'failure_classified' then p_payload ->> 'classification' in ('transient', 'permanent')

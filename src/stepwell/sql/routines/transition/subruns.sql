@@ -18,10 +18,19 @@ begin
     for v_child in
         select distinct p.tenant_id, p.run_id, p.parent_run_id, w.parent_id as unit_id, c.state_code
         from unnest(p_tenant_ids, p_run_ids) as q (tenant_id, run_id)
-        inner join stepwell.run_progress as p
-            on q.tenant_id = p.tenant_id and q.run_id = p.run_id and p.parent_run_id is not null
-        inner join stepwell.work_unit as w on p.tenant_id = w.tenant_id and stepwell._run_unit(p.run_id) = w.unit_id
-        inner join stepwell.work_unit as s on w.tenant_id = s.tenant_id and w.parent_id = s.unit_id
+        -- Each by its key (offset 0): in a join with a state, a plan for young tables reads all units of the tenant.
+        cross join lateral (
+            select r.tenant_id, r.run_id, r.parent_run_id, r.rollup_state_code from stepwell.run_progress as r
+            where r.tenant_id = q.tenant_id and r.run_id = q.run_id offset 0
+        ) as p
+        cross join lateral (
+            select u.parent_id, u.state_code from stepwell.work_unit as u
+            where u.tenant_id = p.tenant_id and u.unit_id = stepwell._run_unit(p.run_id) and p.parent_run_id is not null offset 0
+        ) as w
+        cross join lateral (
+            select u.state_code from stepwell.work_unit as u
+            where u.tenant_id = p.tenant_id and u.unit_id = w.parent_id offset 0
+        ) as s
         cross join lateral (select stepwell._subrun_state(p.rollup_state_code) as state_code) as c
         where w.state_code in ('in_progress', 'paused') and s.state_code in ('in_progress', 'failed', 'blocked')
             and s.state_code <> c.state_code
