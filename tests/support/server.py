@@ -1,8 +1,9 @@
-"""One PostgreSQL for a whole test run: receives settings from the environment, returns conninfos.
+"""The PostgreSQL of a test process: receives settings from the environment, returns conninfos.
 
 STEPWELL_TEST_DATABASE_URL selects a running server (any database of it, with the right to create databases).
 STEPWELL_TEST_PG_BIN selects the programs of another PostgreSQL: /usr/lib/postgresql/15/bin. Without both, the
-embedded PostgreSQL is used. It starts on first use, and all xdist workers of the run share it.
+embedded PostgreSQL is used. It starts on first use. Each xdist worker has a server of its own: an open
+transaction, a cancelled session or a changed role of one test is never seen by a test beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ TEST_SETTINGS = {
 
 
 class RunServer:
-    """The server of this run. `is_own` is true if the run started it."""
+    """The server of this process. `is_own` is true if the run started it."""
 
     def __init__(self) -> None:
         self._url = os.environ.get("STEPWELL_TEST_DATABASE_URL") or None
@@ -46,7 +47,8 @@ class RunServer:
 
     def start(self) -> None:
         if self._url is None:
-            self._cluster = Cluster(run.folder() / "pg", bin_dir(), TEST_SETTINGS)
+            name = f"pg-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+            self._cluster = Cluster(run.folder() / name, bin_dir(), TEST_SETTINGS)
             self._cluster.start()
 
     def conninfo(self, dbname: str) -> str:
