@@ -1,16 +1,15 @@
-"""Report the progress of a handler: receives done, total and a note, passes them to the reporter.
+"""Report the progress of a handler: receives done, total and a note, passes them to the handler.
 
-`progress` works in every handler, also in a thread or a process: the code that runs the handler sets a
-reporter. Outside of a handler it does nothing, so that a test can call the function.
+`progress` works in every handler, also in a thread or a process. Outside of a handler it does nothing, so
+that a test can call the function.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextvars import ContextVar
 from typing import NamedTuple
 
+from stepwell import present_handler
 from stepwell.errors import InvalidInput
 
 NOTE_LIMIT = 200
@@ -24,17 +23,12 @@ class Progress(NamedTuple):
     note: str | None
 
 
-Reporter = Callable[[Progress], None]
-
-_reporter: ContextVar[Reporter | None] = ContextVar("stepwell_progress_reporter", default=None)
-
-
 def progress(done: float, total: float | None = None, note: str | None = None) -> None:
     """Report the progress of this handler. The worker sends the last report every few seconds."""
     said = checked(done, total, note)
-    report = _reporter.get()
-    if report is not None:
-        report(said)
+    handler = present_handler.get()
+    if handler is not None:
+        handler.note_progress(said)
 
 
 def checked(done: float, total: float | None, note: str | None) -> Progress:
@@ -51,13 +45,3 @@ def _require_number(field: str, number: object) -> None:
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
     if not (is_number and math.isfinite(number) and number >= 0):  # type: ignore[arg-type,operator]
         raise InvalidInput(f"progress: {field} is {number!r}", hint="accepted: a number from 0", field=field)
-
-
-def reporting(report: Reporter | None) -> None:
-    """Set the reporter of this task or thread."""
-    _reporter.set(report)
-
-
-def reporter() -> Reporter | None:
-    """The reporter of this task or thread."""
-    return _reporter.get()

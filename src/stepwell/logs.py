@@ -12,11 +12,12 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Final
+
+from stepwell import present_handler
 
 # Their lines contain whole addresses, which may have secrets in the query.
 HTTP_CLIENTS: Final = ("httpx", "httpcore")
@@ -26,8 +27,6 @@ RESERVED: Final = ("event", "level", "logger", "timestamp")
 
 Fields = Mapping[str, Any]
 
-# Called only when a line is written, because most handlers log nothing.
-_handler_fields: ContextVar[Callable[[], Fields] | None] = ContextVar("stepwell_handler_fields", default=None)
 _chosen: tuple[str, str] | None = None
 _installed: logging.Handler | None = None
 _is_guarded = False
@@ -122,15 +121,10 @@ def _without_secrets(record: logging.LogRecord) -> logging.LogRecord:
     return record
 
 
-def handling(fields: Callable[[], Fields] | None) -> None:
-    """From now on every line of this task or thread has these fields."""
-    _handler_fields.set(fields)
-
-
 def handler_fields() -> Fields:
     """Run, step and attempt of the present handler; empty outside of a handler."""
-    fields = _handler_fields.get()
-    return {} if fields is None else fields()
+    handler = present_handler.get()
+    return {} if handler is None else handler.log_fields()
 
 
 class LogFilter(logging.Filter):

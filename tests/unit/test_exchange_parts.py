@@ -61,7 +61,8 @@ def test_reports_of_one_run_use_one_line_and_leave_it_in_the_order_of_units():
     lines = ReportLines(3, woken.append)
     for unit_id in (7 << 20 | 3, 7 << 20 | 1, 8 << 20, 7 << 20 | 2):
         lines.add(report(unit_id))
-    assert woken == [1, 1, 2, 1]
+    # A line that was not empty has woken its loop already.
+    assert woken == [1, 2]
     assert [lines.has_any(no) for no in range(3)] == [False, True, True]
     first = lines.take(1, 2)
     assert [found.unit_id & 3 for found in first] == [1, 3]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import stepwell as sw
-from stepwell import handler_progress
+from stepwell import present_handler
 from stepwell.handler_progress import Progress
 from stepwell.store.calls.leases import Lease, Report
 from stepwell.worker import progress_reports
@@ -206,11 +206,24 @@ def test_an_invalid_number_is_refused_at_once(done, total, field):
     assert raised.value.field == field
 
 
+class Reporting:
+    """A handler that keeps what it reports."""
+
+    def __init__(self, reported: list[Progress]) -> None:
+        self._reported = reported
+
+    def log_fields(self) -> dict[str, object]:
+        return {}
+
+    def note_progress(self, said: Progress) -> None:
+        self._reported.append(said)
+
+
 def test_a_note_is_shortened_and_can_be_stored():
     reported: list[Progress] = []
 
     def inside() -> None:
-        handler_progress.reporting(reported.append)
+        present_handler.enter(Reporting(reported))
         sw.progress(1, note="\x00\ud800" + "x" * 500)
 
     thread = threading.Thread(target=inside)

@@ -6573,8 +6573,8 @@ create function stepwell._ready_notify() returns trigger language plpgsql set se
 -- function: stepwell._ready_put(p_changes stepwell.unit_change[])
 create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer)
-create function stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer) returns TABLE(tenant_id integer, unit_id bigint, is_retry boolean) language plpgsql;
+-- function: stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[])
+create function stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
 
 -- function: stepwell._receipt_end(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_cause stepwell.transition_cause, p_evidence jsonb, p_told jsonb)
 create function stepwell._receipt_end(p_receipt stepwell.action_receipt, p_outcome text, p_effect jsonb, p_cause stepwell.transition_cause, p_evidence jsonb, p_told jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -7429,8 +7429,8 @@ create function stepwell._transition_named(p_machine_id text, p_from_state text,
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean)
-create function stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamp with time zone, p_preview boolean) returns text[] language sql;
+-- function: stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_now timestamp with time zone, p_preview boolean)
+create function stepwell._transition_problems(p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb, p_payload jsonb, p_released_count integer, p_lease_no integer, p_actor_class text, p_by_engine boolean, p_trigger_kind text, p_trigger_ref text, p_session_id bigint, p_now timestamp with time zone, p_preview boolean) returns text language sql;
 
 -- function: stepwell._trigger_body(p_body bytea)
 create function stepwell._trigger_body(p_body bytea) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;

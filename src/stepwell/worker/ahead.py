@@ -31,7 +31,7 @@ class Ahead:
         self._room = max(LEASE_LIMIT - slot_count, 0)
         # Nothing is leased ahead before a handler has ended.
         self._mean_seconds = 1.0
-        self._waiting: dict[int, tuple[Lease, float]] = {}
+        self.waiting: dict[int, tuple[Lease, float]] = {}
 
     def count(self) -> int:
         """How many units may be leased beyond the slots."""
@@ -40,13 +40,14 @@ class Ahead:
     def note_ended(self, seconds: float) -> None:
         """A handler took so long, or a lease has waited for so long."""
         difference = seconds - self._mean_seconds
-        self._mean_seconds = max(self._mean_seconds + difference * (_UP if difference > 0 else _DOWN), 1e-6)
+        mean = self._mean_seconds + difference * (_UP if difference > 0 else _DOWN)
+        self._mean_seconds = mean if mean > 1e-6 else 1e-6
 
     def add(self, lease: Lease, loop: asyncio.AbstractEventLoop, release: Callable[[Lease], None]) -> None:
         """Let a lease wait; `release` is called with it if it waits for too long."""
-        if not self._waiting:
+        if not self.waiting:
             loop.call_later(RELEASE_SECONDS, self._look, loop, release)
-        self._waiting[lease.unit_id] = (lease, loop.time())
+        self.waiting[lease.unit_id] = (lease, loop.time())
 
     def _look(self, loop: asyncio.AbstractEventLoop, release: Callable[[Lease], None]) -> None:
         """Release all if the oldest has waited for too long."""
@@ -62,16 +63,16 @@ class Ahead:
 
     def take(self) -> Lease | None:
         """The next lease; None if none waits."""
-        for unit_id in self._waiting:
-            return self._waiting.pop(unit_id)[0]
+        for unit_id in self.waiting:
+            return self.waiting.pop(unit_id)[0]
         return None
 
     def take_unit(self, unit_id: int, lease_no: int) -> Lease | None:
         """The lease with this number if it waits."""
-        found = self._waiting.get(unit_id)
+        found = self.waiting.get(unit_id)
         if found is None or found[0].lease_no != lease_no:
             return None
-        return self._waiting.pop(unit_id)[0]
+        return self.waiting.pop(unit_id)[0]
 
     def take_all(self) -> Iterator[Lease]:
         while (lease := self.take()) is not None:
@@ -79,6 +80,6 @@ class Ahead:
 
     def waited_seconds(self, now: float) -> float | None:
         """How long the oldest lease has waited; None if none waits."""
-        for _, since in self._waiting.values():
+        for _, since in self.waiting.values():
             return now - since
         return None

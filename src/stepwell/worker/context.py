@@ -41,16 +41,18 @@ class WorkerCalls(actions.WorkerCalls, Protocol):
 class Context:
     """A handler reads and controls its own execution through it."""
 
+    # On the class, because most handlers change none of them.
+    _sleep_count = 0
+    _stop_reason: str | None = None
+    _log: logs.FieldLogger | None = None
+    _unsaid: Progress | None = None
+    has_progress = False
+
     def __init__(self, lease: Lease, worker: WorkerCalls, loop: asyncio.AbstractEventLoop) -> None:
         self._lease = lease
         self._worker = worker
         self._loop = loop
-        self._sleep_count = 0
-        self._checkpoints = dict(lease.checkpoints or {})
-        self._stop_reason: str | None = None
-        self._log: logs.FieldLogger | None = None
-        self._unsaid: Progress | None = None
-        self.has_progress = False
+        self._checkpoints = dict(lease.checkpoints) if lease.checkpoints else {}
 
     @cached_property
     def _acting(self) -> Acting:

@@ -28,6 +28,11 @@ TRACE_LIMIT = 8_000
 SEND_LIMIT_BYTES = 64 * 1024 * 1024
 
 Judged = tuple[OutcomeKind, str | None]
+_OUTCOMES = (Waiting, RetryLater, Dead, Completed)
+
+
+class NoHandler(Exception):
+    """This worker has no handler for the operation."""
 
 
 class HandlerTimeout(StepwellError):
@@ -53,13 +58,13 @@ class Executor:
         self._pools = pools
         self._evaluate = evaluate
 
-    def can_execute(self, lease: Lease) -> bool:
-        return lease.operation_name in self._handlers or lease.operation_name in (EVALUATE, REFRESH)
-
     async def execute(self, lease: Lease, context: Context) -> Report | None:
-        """The report; None if this worker has lost the lease."""
+        """The report; None if this worker has lost the lease. Raises NoHandler."""
+        handler = self._handlers.get(lease.operation_name)
+        if handler is None and lease.operation_name not in (EVALUATE, REFRESH):
+            raise NoHandler(lease.operation_name)
         try:
-            kind, body = await self._judge(lease, context)
+            kind, body = await self._judge(handler, lease, context)
         except LeaseLost:
             if not context.cancelled:
                 raise
@@ -68,21 +73,26 @@ class Executor:
             kind, body = OutcomeKind.OVERSIZED, str(len(body.encode()))
         return Report(lease.tenant_id, lease.unit_id, lease.lease_no, kind, body)
 
-    async def _judge(self, lease: Lease, context: Context) -> Judged:
+    async def _judge(self, handler: Handler | None, lease: Lease, context: Context) -> Judged:
         try:
-            if lease.operation_name == EVALUATE:
-                return OutcomeKind.EVALUATED, json_text.encode(await self._evaluate(lease), "value")
-            if lease.operation_name == REFRESH:
-                return OutcomeKind.COMPLETED, json_text.encode(await self._evaluate(lease), "result")
+            if handler is None:
+                found = await self._evaluate(lease)
+                if lease.operation_name == EVALUATE:
+                    return OutcomeKind.EVALUATED, json_text.encode(found, "value")
+                return OutcomeKind.COMPLETED, json_text.encode(found, "result")
             if lease.bound_input is not None:
                 if isinstance(lease.bound_input, list):
                     found = await self._evaluate(lease)
                     lease = lease._replace(bound_input=found.get("problem", found.get("value")))
                 if isinstance(lease.bound_input, str):
                     return OutcomeKind.DEAD, _unbound_body(lease.bound_input)
-            handler = self._handlers[lease.operation_name]
             arguments = handler.bind(_given(lease))
-            value = await self._call(handler, arguments, context, lease.timeout_seconds)
+            if handler.takes_context:
+                arguments[handler.context_name] = context
+            if handler.is_async and lease.timeout_seconds is None:
+                value = await handler.function(**arguments)
+            else:
+                value = await self._call_with_limit(handler, arguments, lease.timeout_seconds)
             return _encode(handler, value)
         except Parked as parked:
             asleep = {"seconds": parked.seconds, "checkpoint": parked.checkpoint}
@@ -100,13 +110,9 @@ class Executor:
             # sys.exit in a handler is a failed attempt; it must not end the worker.
             return OutcomeKind.FAILED, _error_body(error, _class_of(error))
 
-    async def _call(
-        self, handler: Handler, arguments: dict[str, Any], context: Context, timeout_seconds: float | None
+    async def _call_with_limit(
+        self, handler: Handler, arguments: dict[str, Any], timeout_seconds: float | None
     ) -> Any:
-        if handler.takes_context:
-            arguments[handler.context_name] = context
-        if handler.is_async and timeout_seconds is None:
-            return await handler.function(**arguments)
         try:
             async with asyncio.timeout(timeout_seconds) as limit:
                 if handler.is_async:
@@ -136,6 +142,9 @@ def _unbound_body(reason: str) -> str:
 
 
 def _encode(handler: Handler, value: Any) -> Judged:
+    # Most handlers return a plain value.
+    if not isinstance(value, _OUTCOMES):
+        return OutcomeKind.COMPLETED, handler.encode(value)
     match value:
         case Waiting(event=event, timeout=timeout, outbound=outbound, facets=facets):
             body: dict[str, Any] = {
@@ -157,8 +166,6 @@ def _encode(handler: Handler, value: Any) -> Judged:
             return OutcomeKind.DEAD, json_text.encode(dead, "dead")
         case Completed(value=inner):
             return OutcomeKind.COMPLETED, handler.encode(inner)
-        case _:
-            return OutcomeKind.COMPLETED, handler.encode(value)
 
 
 def _error_body(error: BaseException, failure_class: str | None = None) -> str:

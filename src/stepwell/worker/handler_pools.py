@@ -21,8 +21,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
 from typing import Any, Protocol
 
-from stepwell import handler_progress, logs
-from stepwell.worker.process_progress import ProcessProgress, ProcessReporter
+from stepwell import logs, present_handler
+from stepwell.worker.process_progress import ProcessHandler, ProcessProgress
 
 
 class SlotCalls(Protocol):
@@ -41,12 +41,8 @@ class HandlerPools:
         self._threads: ThreadPoolExecutor | None = None
         self._processes: ProcessPoolExecutor | None = None
         self._progress: ProcessProgress | None = None
-        self._abandoned_count = 0
-
-    @property
-    def abandoned_count(self) -> int:
-        """Abandoned calls that still run."""
-        return self._abandoned_count
+        # Abandoned calls that still run.
+        self.abandoned_count = 0
 
     async def in_thread(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         if self._threads is None:
@@ -67,7 +63,7 @@ class HandlerPools:
                 initargs=(logs.choice(), self._progress.sender),
             )
         pool = self._processes
-        number = self._progress.begin(handler_progress.reporter())
+        number = self._progress.begin(present_handler.get())
         try:
             fields = dict(logs.handler_fields())
             return await self._result(pool.submit(call_in_process, function, arguments, fields, number))
@@ -91,7 +87,7 @@ class HandlerPools:
         loop = asyncio.get_running_loop()
 
         def ended() -> None:
-            self._abandoned_count -= 1
+            self.abandoned_count -= 1
             self._slots.free_slot()
 
         def tell(_: Future[Any]) -> None:
@@ -99,7 +95,7 @@ class HandlerPools:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(ended)
 
-        self._abandoned_count += 1
+        self.abandoned_count += 1
         self._slots.hold()
         future.add_done_callback(tell)
 
@@ -123,9 +119,7 @@ def call_by_name(function: Callable[..., Any], arguments: dict[str, Any]) -> Any
 def call_in_process(
     function: Callable[..., Any], arguments: dict[str, Any], log_fields: dict[str, Any], number: int
 ) -> Any:
-    logs.handling(lambda: log_fields)
-    if _sender is not None:
-        handler_progress.reporting(ProcessReporter(_sender, number))
+    present_handler.enter(ProcessHandler(log_fields, _sender, number))
     return call_by_name(function, arguments)
 
 

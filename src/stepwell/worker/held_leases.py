@@ -17,9 +17,10 @@ class HeldLeases:
         self.last_batch_id = 0
 
     def add(self, lease: Lease) -> None:
-        if lease.batch_id > self.last_batch_id:
-            self.last_batch_id = lease.batch_id
-        self._keys[lease.unit_id] = (lease.tenant_id, lease.unit_id, lease.lease_no)
+        tenant_id, unit_id, lease_no, batch_id = lease[:4]
+        if batch_id > self.last_batch_id:
+            self.last_batch_id = batch_id
+        self._keys[unit_id] = (tenant_id, unit_id, lease_no)
 
     def add_unknown(self, key: LeaseKey) -> bool:
         """Add a lease whose answer was lost; false if the lease is known."""

@@ -10,10 +10,13 @@ import asyncio
 import json
 import socket
 import time
+from collections.abc import Mapping
 from itertools import count
+from typing import Any
 
 from stepwell import json_text
-from stepwell.handler_progress import Progress, Reporter
+from stepwell.handler_progress import Progress
+from stepwell.present_handler import PresentHandler
 
 MESSAGE_BYTES = 4096
 # Shortest time between two messages of a process; reports in between are not sent.
@@ -28,14 +31,14 @@ class ProcessProgress:
         self._receiver, self.sender = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._receiver.setblocking(False)
         self._numbers = count(1)
-        self._calls: dict[int, Reporter] = {}
+        self._calls: dict[int, PresentHandler] = {}
         loop.add_reader(self._receiver, self._read)
 
-    def begin(self, report: Reporter | None) -> int:
+    def begin(self, handler: PresentHandler | None) -> int:
         """A call in a process begins; return the number for its messages."""
         number = next(self._numbers)
-        if report is not None:
-            self._calls[number] = report
+        if handler is not None:
+            self._calls[number] = handler
         return number
 
     def end(self, number: int) -> None:
@@ -57,20 +60,24 @@ class ProcessProgress:
                 return
             number, done, total, note = json.loads(message)
             if number in self._calls:
-                self._calls[number](Progress(done, total, note))
+                self._calls[number].note_progress(Progress(done, total, note))
 
 
-class ProcessReporter:
-    """The end in the process, for one call."""
+class ProcessHandler:
+    """The end in the process, for one call. Without a sender its progress goes nowhere."""
 
-    def __init__(self, sender: socket.socket, number: int) -> None:
+    def __init__(self, log_fields: Mapping[str, Any], sender: socket.socket | None, number: int) -> None:
+        self._log_fields = log_fields
         self._sender = sender
         self._number = number
         self._sent_at = float("-inf")
 
-    def __call__(self, said: Progress) -> None:
+    def log_fields(self) -> Mapping[str, Any]:
+        return self._log_fields
+
+    def note_progress(self, said: Progress) -> None:
         now = time.monotonic()
-        if now - self._sent_at < PAUSE_SECONDS:
+        if self._sender is None or now - self._sent_at < PAUSE_SECONDS:
             return
         self._sent_at = now
         try:

@@ -17,7 +17,7 @@ _by_unit = attrgetter("unit_id")
 
 
 class ReportLines:
-    """`on_added` is called with the number of the line that a report joined."""
+    """`on_added` is called with the number of a line when a report joins it while it is empty."""
 
     def __init__(self, line_count: int, on_added: Callable[[int], None]) -> None:
         self._lines: list[deque[Report]] = [deque() for _ in range(line_count)]
@@ -26,8 +26,11 @@ class ReportLines:
 
     def add(self, report: Report) -> None:
         line_no = (report.unit_id >> UNIT_NO_BITS) % self._line_count
-        self._lines[line_no].append(report)
-        self._on_added(line_no)
+        line = self._lines[line_no]
+        line.append(report)
+        # A loop looks at its line before it rests, so the first report is enough to wake it.
+        if len(line) == 1:
+            self._on_added(line_no)
 
     def has_any(self, line_no: int) -> bool:
         return bool(self._lines[line_no])

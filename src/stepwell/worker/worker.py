@@ -11,7 +11,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Self, TypeVar
 
-from stepwell import handler_progress, json_text, logs
+from stepwell import handler_progress, json_text, logs, present_handler
 from stepwell.app import App
 from stepwell.errors import LeaseLost, StepwellError, UsageError
 from stepwell.keeper import BackgroundKeeper
@@ -26,7 +26,7 @@ from stepwell.worker.ahead import Ahead
 from stepwell.worker.attempt_log import AttemptLog
 from stepwell.worker.context import Context
 from stepwell.worker.exchange import Exchange
-from stepwell.worker.execute import Executor
+from stepwell.worker.execute import Executor, NoHandler
 from stepwell.worker.handler_pools import HandlerPools
 from stepwell.worker.progress_reports import ProgressReports
 from stepwell.worker.served import Served
@@ -275,18 +275,16 @@ class Worker(WorkerCalls):
     async def _execute(self, lease: Lease, context: Context) -> None:
         report = None
         begun = monotonic()
-        logs.handling(context.log_fields)
-        handler_progress.reporting(context.note_progress)
+        present_handler.enter(context)
         try:
-            if self._executor.can_execute(lease):
-                report = await self._executor.execute(lease, context)
-                if context.has_progress:
-                    context.pass_progress()
-                    await self._progress.end(lease, report)
-            else:
-                # Its handler was there when the session said what it serves, and is there no more.
-                self._log.warning("no handler for this operation here", **context.log_fields())
-                report = _report(lease, "released")
+            report = await self._executor.execute(lease, context)
+            if context.has_progress:
+                context.pass_progress()
+                await self._progress.end(lease, report)
+        except NoHandler:
+            # It was there when the session said what it serves, and is there no more.
+            self._log.warning("no handler for this operation here", **context.log_fields())
+            report = _report(lease, "released")
         except asyncio.CancelledError:
             # Either the worker cancelled the handler to release its lease, or the handler cancelled itself.
             if self._is_releasing:
@@ -306,7 +304,7 @@ class Worker(WorkerCalls):
             self._ahead.note_ended(monotonic() - begun)
             self._attempts.ended(lease, report)
             self._exchange.finish(lease, report)
-            if (following := self._ahead.take()) is not None:
+            if self._ahead.waiting and (following := self._ahead.take()) is not None:
                 self._begin(following)
 
     def _hear(self, answer: Failed | Refused | Ended) -> None:

@@ -212,18 +212,19 @@ def _columns(reports: Sequence[Report]) -> tuple[bytes | None, ...]:
         _written(arrays.of_numbers(tenant_ids)),
         _written(arrays.of_numbers(unit_ids)),
         _written(arrays.of_numbers(lease_nos)),
-        _written(arrays.of_texts(outcomes)),
+        _written(arrays.of_words(outcomes)),
         _written(arrays.of_texts(bodies)),
     )
 
 
 def _lease(row: tuple[Any, ...]) -> Lease:
-    if Unreadable in map(type, row[10:14]):
+    made = Lease._make(row[1:])
+    if Unreadable in (type(row[10]), type(row[11]), type(row[12]), type(row[13])):
         # The unit cannot run: like inputs that cannot be bound.
         (reason, *_) = [f"{name}: {value.reason}" for name, value in zip(_READ, row[10:14], strict=True)
                         if isinstance(value, Unreadable)]  # fmt: skip
-        return Lease._make((*row[1:10], None, reason, None, None, *row[14:]))
-    return Lease._make(row[1:])
+        return made._replace(input=None, bound_input=reason, wake=None, checkpoints=None)
+    return made
 
 
 def _other(row: tuple[Any, ...]) -> Refused | Busy | Failed | Ended:

@@ -15,6 +15,11 @@ def of_numbers(numbers: Iterable[int]) -> str:
     return "{" + ",".join(map(str, numbers)) + "}"
 
 
+def of_words(words: Iterable[str]) -> str:
+    """Of names that need no quotes: letters and `_`."""
+    return "{" + ",".join(words) + "}"
+
+
 def of_texts(texts: Iterable[str | None]) -> str:
     return "{" + ",".join(map(_quoted, texts)) + "}"
 
@@ -30,4 +35,6 @@ def of_objects(values: Sequence[object], what: str) -> str:
 def _quoted(text: str | None) -> str:
     if text is None:
         return "null"
+    if '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -127,34 +127,39 @@ language plpgsql volatile
 as $$
 declare
     v_walked_count constant bigint := stepwell._walked_count();
-    v_taken record;
+    v_taken constant record := stepwell._ready_take(p_executor_class_ids, p_handler_ids, p_limit);
+    v_requests stepwell.transition_request[];
 begin
-    select
-        array_agg(t.tenant_id) as tenant_ids, array_agg(t.unit_id) as unit_ids,
-        array_agg(t.request) filter (where not t.is_retry) as requests,
-        array_agg(t.request) filter (where t.is_retry) as retry_requests,
-        array_agg(t.tenant_id) filter (where t.is_retry) as retry_tenant_ids,
-        array_agg(stepwell._run_of(t.unit_id)) filter (where t.is_retry) as retry_run_ids
-    into v_taken
-    from (
-        select t.*, row(t.tenant_id, t.unit_id, 'in_progress', null, null, null, null, null)::stepwell.transition_request as request
-        from stepwell._ready_take(p_executor_class_ids, p_handler_ids, p_limit) as t
-        order by t.is_retry, t.unit_id
-    ) as t;
-    tenant_ids := v_taken.tenant_ids;
-    unit_ids := v_taken.unit_ids;
     if stepwell._walked_far(v_walked_count) then
         perform stepwell._gaps_begin();
     end if;
-    if unit_ids is null then
+    if v_taken.unit_ids is null then
         return;
     end if;
-    perform stepwell._must_apply(v_taken.requests, row('executor_worker', 'rpc', 'step_claim', null, p_session_id, p_now, null, 0,
+    select array_agg(t.tenant_id), array_agg(t.unit_id), array_agg(
+        row(t.tenant_id, t.unit_id, 'in_progress', null, null, null, null, null)::stepwell.transition_request)
+    into tenant_ids, unit_ids, v_requests
+    from (
+        select q.tenant_id, q.unit_id from unnest(v_taken.tenant_ids, v_taken.unit_ids) as q (tenant_id, unit_id)
+        where v_taken.retry_ids is null or not q.unit_id = any (v_taken.retry_ids)
+        order by q.unit_id
+    ) as t;
+    perform stepwell._must_apply(v_requests, row('executor_worker', 'rpc', 'step_claim', null, p_session_id, p_now, null, 0,
         null)::stepwell.transition_cause);
-    if v_taken.retry_requests is not null then
-        perform stepwell._must_apply(v_taken.retry_requests, row('executor_worker', 'event', 'retry_attempt', null, p_session_id,
-            p_now, null, 0, null)::stepwell.transition_cause);
-        perform stepwell._subrun_states_show(v_taken.retry_tenant_ids, v_taken.retry_run_ids);
+    if v_taken.retry_ids is not null then
+        select array_agg(row(t.tenant_id, t.unit_id, 'in_progress', null, null, null, null, null)::stepwell.transition_request)
+        into v_requests
+        from (
+            select q.tenant_id, q.unit_id from unnest(v_taken.tenant_ids, v_taken.unit_ids) as q (tenant_id, unit_id)
+            where q.unit_id = any (v_taken.retry_ids)
+            order by q.unit_id
+        ) as t;
+        perform stepwell._must_apply(v_requests, row('executor_worker', 'event', 'retry_attempt', null, p_session_id, p_now, null,
+            0, null)::stepwell.transition_cause);
+        perform stepwell._subrun_states_show(array_agg(r.tenant_id), array_agg(stepwell._run_of(r.unit_id)))
+        from unnest(v_requests) as r;
+        tenant_ids := tenant_ids || array(select r.tenant_id from unnest(v_requests) as r);
+        unit_ids := unit_ids || array(select r.unit_id from unnest(v_requests) as r);
     end if;
     perform stepwell._tenant_leases_note(tenant_ids, unit_ids);
 end

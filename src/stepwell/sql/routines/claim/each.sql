@@ -18,9 +18,9 @@ declare
     v_reason text;
 begin
     for v_no in 1 .. least(p_limit, 50) loop
-        select t.tenant_id, t.unit_id, t.is_retry into v_unit
+        select t.tenant_ids[1] as tenant_id, t.unit_ids[1] as unit_id, t.retry_ids is not null as is_retry into v_unit
         from stepwell._ready_take(v_session.executor_class_ids, v_session.handler_ids, 1) as t;
-        exit when not found;
+        exit when v_unit.unit_id is null;
         begin
             perform stepwell._must_apply(
                 array[row(v_unit.tenant_id, v_unit.unit_id, 'in_progress', null, null, null, null, null)::stepwell.transition_request],

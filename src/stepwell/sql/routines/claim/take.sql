@@ -4,11 +4,11 @@
 -- Takes up to n rows out of job_ready. Turns are shared by weight, exactly where all that have something fit into one
 -- window, else from window to window. What a turn does not use goes to the others.
 -- Locks: tenants with a cap, in order; the rows taken and the runs of retries, as _lane_take.
-create or replace function stepwell._ready_take(p_executor_class_ids int[], p_handler_ids int[], p_limit int)
-returns table (tenant_id int, unit_id bigint, is_retry boolean)
+create or replace function stepwell._ready_take(
+    p_executor_class_ids int[], p_handler_ids int[], p_limit int, out tenant_ids int[], out unit_ids bigint[], out retry_ids bigint[]
+)
 language plpgsql volatile
 as $$
-#variable_conflict use_column
 declare
     v_taken record;
     v_window constant int := 32;
@@ -28,9 +28,9 @@ begin
     end if;
     if cardinality(v_turns) <= v_window then
         v_taken := stepwell._turns_take(v_turns, p_executor_class_ids, p_handler_ids, v_left_count, true);
-        return query
-        select t.tenant_id, t.unit_id, t.unit_id = any (coalesce(v_taken.retry_ids, '{}'))
-        from unnest(v_taken.tenant_ids, v_taken.unit_ids) as t (tenant_id, unit_id);
+        tenant_ids := v_taken.tenant_ids;
+        unit_ids := v_taken.unit_ids;
+        retry_ids := v_taken.retry_ids;
         return;
     end if;
     -- More turns than one look can share out exactly. They are served in windows, one after the other; each is served
@@ -45,9 +45,9 @@ begin
             v_taken := stepwell._turns_take(v_turns, p_executor_class_ids, p_handler_ids, least(v_left_count, v_quota),
                 v_no = 1);
             v_got_count := coalesce(cardinality(v_taken.unit_ids), 0);
-            return query
-            select t.tenant_id, t.unit_id, t.unit_id = any (coalesce(v_taken.retry_ids, '{}'))
-            from unnest(v_taken.tenant_ids, v_taken.unit_ids) as t (tenant_id, unit_id);
+            tenant_ids := tenant_ids || v_taken.tenant_ids;
+            unit_ids := unit_ids || v_taken.unit_ids;
+            retry_ids := retry_ids || v_taken.retry_ids;
         end if;
         if v_got_count > 0 and v_got_count < v_quota and v_got_count = v_left_count then
             perform setval('stepwell.claim_window_seq', v_cursor + v_got_count);

@@ -133,10 +133,10 @@ begin
             and r.actor_class = v_action.actor_class and not r.leases_directly;
         v_problems := array(
             select p.problem
-            from unnest(stepwell._transition_problems(v_unit, v_rule, null, v_action.to_state,
+            from string_to_table(stepwell._transition_problems(v_unit, v_rule, null, v_action.to_state,
                 jsonb_strip_nulls(jsonb_build_object('audit_ref', 'preview', 'actor_id', p_person_id, 'approval_id', p_approval_id)),
-                null, null, null, v_action.actor_class, false, v_action.trigger_kind, v_action.trigger_ref, null, null, stepwell.now(),
-                true)) as p (problem)
+                null, null, null, v_action.actor_class, false, v_action.trigger_kind, v_action.trigger_ref, null, stepwell.now(), true),
+                chr(31)) as p (problem)
             where p.problem not like 'event\_payload\_invalid:%'
                 and not split_part(p.problem, ':', 2) = any (v_action.given_guards));
     end if;

@@ -22,12 +22,18 @@ create or replace function stepwell._transition_apply(
 language plpgsql volatile
 as $$
 declare
+    -- The fields of the cause are variables: the statement reads them for each request, and a field of a record costs more.
     v_now constant timestamptz := coalesce(p_cause.at, stepwell.now());
-    v_session constant text := 'session:' || p_cause.session_id;
+    v_session_id constant bigint := p_cause.session_id;
+    v_session constant text := 'session:' || v_session_id;
     v_actor constant text := coalesce(p_cause.actor, v_session);
-    v_direct_session constant text := 'session:' || p_cause.direct_session_id;
+    v_actor_class constant text := p_cause.actor_class;
+    v_trigger_kind constant text := p_cause.trigger_kind;
+    v_trigger_ref constant text := p_cause.trigger_ref;
+    v_direct_session_id constant bigint := p_cause.direct_session_id;
+    v_direct_session constant text := 'session:' || v_direct_session_id;
     v_engine_from constant int := coalesce(p_cause.engine_from, cardinality(p_requests) + 1);
-    v_direct_until constant int := v_engine_from + case when p_cause.direct_session_id is null then 0 else p_cause.direct_count end;
+    v_direct_until constant int := v_engine_from + case when v_direct_session_id is null then 0 else p_cause.direct_count end;
     v_changes stepwell.unit_change[];
 begin
     with changed as (
@@ -35,15 +41,15 @@ begin
             state_code = t.reached_state,
             last_transition_at = v_now,
             lease_session_id = case t.reached_state
-                when 'in_progress' then case when t.leases_directly then p_cause.direct_session_id
-                    when t.from_state = 'overdue' then n.lease_session_id else p_cause.session_id end
+                when 'in_progress' then case when t.leases_directly then v_direct_session_id
+                    when t.from_state = 'overdue' then n.lease_session_id else v_session_id end
                 when 'overdue' then n.lease_session_id end,
             lease_no = case when t.reached_state = 'in_progress' and t.from_state <> 'overdue' then n.lease_no + 1 else n.lease_no end,
             pending_count = case when t.from_state = 'not_started' then 0 else n.pending_count end,
             attempt_count = case
                 -- A step whose sub-run is red has failed, and its attempt goes on.
                 when t.reached_state = 'failed' then n.attempt_count + (q.payload ->> 'failure_class' is distinct from 'subworkflow_red')::int
-                when t.reached_state = 'ready' and p_cause.trigger_ref = 'lease_expired' then n.attempt_count + 1
+                when t.reached_state = 'ready' and v_trigger_ref = 'lease_expired' then n.attempt_count + 1
                 else n.attempt_count end,
             started_at = case when t.reached_state = 'in_progress' then coalesce(n.started_at, v_now) else n.started_at end,
             -- The first completion is never erased; a death is, when the unit is opened again.
@@ -64,14 +70,14 @@ begin
             as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, lease_no, ord)
         cross join lateral (select
             q.ord >= v_engine_from as by_engine,
-            case when q.ord >= v_engine_from then 'mow_orchestrator' else p_cause.actor_class end as actor_class) as w
+            case when q.ord >= v_engine_from then 'mow_orchestrator' else v_actor_class end as actor_class) as w
         cross join stepwell.transition_rule as t
         where n.tenant_id = q.tenant_id and n.unit_id = q.unit_id
             and t.state_machine_id = n.state_machine_id and t.from_state = n.state_code and t.to_state = q.to_state
             and t.actor_class = w.actor_class and t.leases_directly = (q.ord >= v_engine_from and q.ord < v_direct_until)
             and (n.operation_id is not null or t.reached_state = t.to_state)
             and stepwell._transition_problems(n, t, q.from_state, q.to_state, q.evidence, q.payload, q.released_count,
-                q.lease_no, w.actor_class, w.by_engine, p_cause.trigger_kind, p_cause.trigger_ref, p_cause.session_id, p_cause.actor, v_now, false) = '{}'
+                q.lease_no, w.actor_class, w.by_engine, v_trigger_kind, v_trigger_ref, v_session_id, v_now, false) = ''
         returning
             q.evidence, t.actor_class, w.by_engine, t.from_state, t.to_state as first_state, t.reached_state as to_state,
             t.event_type, t.claim_event_type, t.to_class, t.from_settled::int - t.to_settled::int as open_count,

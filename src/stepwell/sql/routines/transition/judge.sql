@@ -1,15 +1,17 @@
 -- Checks a requested state change. The core asks for every request; other callers ask why one was refused.
 
--- The problems of one requested change of one unit; none means that it holds. This is the only place where a request is
--- checked. The function has no settings of its own, so that PostgreSQL makes it part of the statement that calls it.
+-- The problems of one requested change of one unit, with chr(31) between them; an empty text means that it holds. This is the
+-- only place where a request is checked. It is a text because the core only asks whether it is empty, for every request, and
+-- an array costs several times as much. The function has no settings of its own, so that PostgreSQL makes it part of the
+-- statement that calls it.
 create or replace function stepwell._transition_problems(
     p_unit stepwell.work_unit, p_rule stepwell.transition_rule, p_from_state text, p_to_state text, p_evidence jsonb,
     p_payload jsonb, p_released_count int, p_lease_no int, p_actor_class text, p_by_engine boolean, p_trigger_kind text,
-    p_trigger_ref text, p_session_id bigint, p_actor text, p_now timestamptz, p_preview boolean
-) returns text[]
+    p_trigger_ref text, p_session_id bigint, p_now timestamptz, p_preview boolean
+) returns text
 language sql volatile
 as $$
-    select array_remove(array[
+    select concat_ws(chr(31),
         case when p_unit.unit_id is null then 'unit_not_found' end,
         case when p_from_state <> p_unit.state_code then 'state_is_' || p_unit.state_code end,
         case when p_lease_no is not null
@@ -39,8 +41,7 @@ as $$
                 then null else 'transition_refused_by_guard:' || p_rule.guard_ref end
         end,
         case when p_rule.event_has_contract and (p_payload is not null or p_rule.event_requires_payload)
-            then stepwell._payload_judge(p_unit.tenant_id, p_unit.unit_id, p_rule.event_type, p_payload, p_now, p_preview) end
-    ], null)
+            then stepwell._payload_judge(p_unit.tenant_id, p_unit.unit_id, p_rule.event_type, p_payload, p_now, p_preview) end)
 $$;
 
 -- Whether a run can end: nothing in it is open, and none of its mandatory steps could not complete or was cancelled, or else
@@ -105,8 +106,8 @@ declare
 begin
     return query
     select q.unit_id, t.transition_id, t.event_type,
-        stepwell._transition_problems(u, t, q.from_state, q.to_state, q.evidence, q.payload, q.released_count, null,
-            w.actor_class, w.by_engine, p_cause.trigger_kind, p_cause.trigger_ref, p_cause.session_id, p_cause.actor, v_now, true)
+        string_to_array(stepwell._transition_problems(u, t, q.from_state, q.to_state, q.evidence, q.payload, q.released_count, null,
+            w.actor_class, w.by_engine, p_cause.trigger_kind, p_cause.trigger_ref, p_cause.session_id, v_now, true), chr(31))
     from unnest(p_requests) with ordinality
         as q (tenant_id, unit_id, to_state, from_state, evidence, payload, released_count, lease_no, ord)
     cross join lateral (select
