@@ -37,7 +37,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test lint check bench chaos docs snapshot ui clean
+.PHONY: help setup run test lint check bench compare chaos docs snapshot ui clean
 
 help: ## Show this list
 	@echo "Usage: make <target> [ARGS=...]"
@@ -64,6 +64,9 @@ check: lint ## What make lint does, then import direction, tidy and documentatio
 
 bench: $(PROJECT) ## Measure against the peers that are installed; prints ratios
 	@$(PY) -m bench $(ARGS)
+
+compare: $(PROJECT) ## CPU and WAL per step at the commit BASE and here, in turns on one server
+	@PYTHONPATH=. $(PY) scripts/compare_commits.py $(or $(BASE),$(error BASE is missing: make compare BASE=HEAD~1)) $(ARGS)
 
 chaos: $(PROJECT) ## Hours of random calls, random workflows and killed workers; the invariants are asked after each
 	@STEPWELL_TAMPER=all STEPWELL_STREAMS=1000 STEPWELL_STREAM_STEPS=2000 STEPWELL_EXAMPLES=$(EXAMPLES) STEPWELL_STRESS_SECONDS=$(STRESS) STEPWELL_SOAK_SECONDS=$(SOAK) $(PY) -m pytest $(CHAOS) --timeout=14400 $(ARGS)
