@@ -167,3 +167,18 @@ def test_a_past_snapshot_has_the_time_of_its_position(engine: Engine, clock: Clo
         ).fetchall()[0]
         assert then(event_id) == at
     assert then(None, "2999-01-01 00:00:00+00").year == 2999
+
+
+def test_a_failure_is_shown_until_the_step_completes(engine: Engine, clock: Clock):
+    engine.publish("w", operation("a", retry={"max_attempts": 2}))
+    run_id = engine.start("w")
+    session = engine.worker()
+    (lease,) = engine.claim(session)
+    engine.report(session, (lease, "failed", {"class": "handler_error", "message": "not yet"}))
+    assert snapshot(engine, run_id)["failures"] == {"1": "handler_error"}
+    clock.advance(hours=1)
+    engine.timers()
+    engine.drain(engine.worker())
+    found = snapshot(engine, run_id)
+    assert states(found) == {1: "completed"}
+    assert found["failures"] == {}

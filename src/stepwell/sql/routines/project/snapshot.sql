@@ -277,7 +277,8 @@ as $$
             array_agg(s.no) filter (where s.overdue_first_at is not null and s.completed_at is null) as overdue,
             array_agg(s.no) filter (where s.completed_after_deadline) as late,
             array_agg(s.no) filter (where s.blocked_escalated) as escalated,
-            json_object_agg(s.no, s.failure_class) filter (where s.failure_class is not null) as failures
+            json_object_agg(s.no, s.failure_class) filter (
+                where s.failure_class is not null and s.state_code not in ('completed', 'skipped')) as failures
         from step as s
         cross join word as w
         inner join own_run as r on s.run_id = r.run_id
