@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import secrets
 from collections.abc import Callable, Iterator
@@ -50,9 +51,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def server() -> RunServer:
     """The PostgreSQL server of this test run; it stops when the run ends."""
     started = RunServer()
-    started.start()
+    started.start(_make_template)
     let_log_in(started)
     return started
+
+
+def _make_template(server: RunServer) -> None:
+    with contextlib.closing(Databases(server)) as made:
+        made.template()
 
 
 @pytest.fixture(scope="session")

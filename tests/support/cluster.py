@@ -26,9 +26,13 @@ START_LIMIT_SECONDS = 120
 class Cluster:
     """A server in `folder`, reached through a socket there; nothing it writes is synced to disk."""
 
-    def __init__(self, folder: Path, bin_dir: Path, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, bin_dir: Path, settings: Mapping[str, str], copy_of: Path | None = None
+    ) -> None:
+        """`copy_of` is the folder of a stopped cluster of the same programs; this one gets its databases."""
         self._folder = folder
         self._data = folder / "data"
+        self._copy_of = copy_of
         self._bin = bin_dir
         self._settings = {"listen_addresses": "", "unix_socket_directories": str(folder), **settings}
 
@@ -48,10 +52,10 @@ class Cluster:
             start = [self._bin / "pg_ctl", "-D", self._data, "-l", log, "-w", "-t", str(START_LIMIT_SECONDS)]
             account.run([*start, "start"])
 
-    def stop(self) -> None:
+    def stop(self, *, mode: str = "immediate") -> None:
         with self._lock():
             if self._is_running():
-                stop = [self._bin / "pg_ctl", "-D", self._data, "-m", "immediate", "-w", "stop"]
+                stop = [self._bin / "pg_ctl", "-D", self._data, "-m", mode, "-w", "stop"]
                 accounts.choose(self._data).run(stop)
 
     def conninfo(self, dbname: str) -> str:
@@ -64,11 +68,18 @@ class Cluster:
         return False
 
     def _create(self, account: Account) -> None:
+        if self._copy_of is None:
+            self._init(account)
+        else:
+            subprocess.run(["cp", "-a", str(self._copy_of / "data"), str(self._data)], check=True)
+        # The last line of a setting holds: those of this cluster come after those of the copied one.
+        with (self._data / "postgresql.conf").open("a", encoding="utf-8") as config:
+            config.writelines(f"{name} = '{value}'\n" for name, value in self._settings.items())
+
+    def _init(self, account: Account) -> None:
         command = [self._bin / "initdb", "-D", self._data, f"--username={ROLE_NAME}", "--encoding=UTF8"]
         command += ["--auth-local=trust", "--auth-host=reject", "--no-sync", "--no-instructions"]
         account.run([*command, *_locale(major_version(self._bin))])
-        with (self._data / "postgresql.conf").open("a", encoding="utf-8") as config:
-            config.writelines(f"{name} = '{value}'\n" for name, value in self._settings.items())
 
     @contextmanager
     def _lock(self) -> Iterator[None]:

@@ -3,12 +3,14 @@
 STEPWELL_TEST_DATABASE_URL selects a running server (any database of it, with the right to create databases).
 STEPWELL_TEST_PG_BIN selects the programs of another PostgreSQL: /usr/lib/postgresql/15/bin. Without both, the
 embedded PostgreSQL is used. It starts on first use. Each xdist worker has a server of its own: an open
-transaction, a cancelled session or a changed role of one test is never seen by a test beside it.
+transaction, a cancelled session or a changed role of one test is never seen by a test beside it. The first of
+them makes a server with everything that all need, and each starts with a copy of its files.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from psycopg.conninfo import make_conninfo
@@ -16,6 +18,7 @@ from psycopg.conninfo import make_conninfo
 from stepwell.store.embedded.cluster import install_dir
 from tests.support import run
 from tests.support.cluster import Cluster
+from tests.support.data_folder import made_once
 
 # Only for speed of the tests; durability is tested on a server with the settings of the product.
 TEST_SETTINGS = {
@@ -45,11 +48,16 @@ class RunServer:
     def is_own(self) -> bool:
         return self._url is None
 
-    def start(self) -> None:
+    def start(self, prepare: Callable[[RunServer], None]) -> None:
+        """`prepare` gets the running server that all xdist workers of the run copy."""
+        worker = os.environ.get("PYTEST_XDIST_WORKER")
         if self._url is None:
-            name = f"pg-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
-            self._cluster = Cluster(run.folder() / name, bin_dir(), TEST_SETTINGS)
-            self._cluster.start()
+            made = None if worker is None else made_once("pg", lambda folder: _fill(folder, prepare))
+            self._run(Cluster(run.folder() / f"pg-{worker or 'main'}", bin_dir(), TEST_SETTINGS, made))
+
+    def _run(self, cluster: Cluster) -> None:
+        cluster.start()
+        self._cluster = cluster
 
     def conninfo(self, dbname: str) -> str:
         if self._url is not None:
@@ -61,6 +69,16 @@ class RunServer:
     def admin_conninfo(self) -> str:
         """A database that is never cloned, for create and drop."""
         return self._url if self._url is not None else self.conninfo("postgres")
+
+
+def _fill(folder: Path, prepare: Callable[[RunServer], None]) -> None:
+    cluster = Cluster(folder, bin_dir(), TEST_SETTINGS)
+    server = RunServer()
+    try:
+        server._run(cluster)
+        prepare(server)
+    finally:
+        cluster.stop(mode="fast")
 
 
 def bin_dir() -> Path:
