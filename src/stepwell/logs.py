@@ -17,8 +17,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from stepwell import present_handler
-
 # Their lines contain whole addresses, which may have secrets in the query.
 HTTP_CLIENTS: Final = ("httpx", "httpcore")
 # Frames between the caller and the standard library, so that a record has the place of the caller.
@@ -123,6 +121,9 @@ def _without_secrets(record: logging.LogRecord) -> logging.LogRecord:
 
 def handler_fields() -> Fields:
     """Run, step and attempt of the present handler; empty outside of a handler."""
+    # Most programs log and run no handler.
+    from stepwell import present_handler
+
     handler = present_handler.get()
     return {} if handler is None else handler.log_fields()
 
