@@ -260,6 +260,8 @@ class SyncCalls:
     problems = _Blocking(GovernCalls.problems)
     problem = _Blocking(GovernCalls.problem)
     problem_close = _Blocking(GovernCalls.problem_close)
+    lags = _Blocking(GovernCalls.lags)
+    lag_trend = _Blocking(GovernCalls.lag_trend)
     receipts = _Blocking(GovernCalls.receipts)
     receipt = _Blocking(GovernCalls.receipt)
     receipt_settle = _Blocking(GovernCalls.receipt_settle)

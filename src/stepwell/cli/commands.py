@@ -46,6 +46,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
     },
     "Governance": {
         "problems": _entry("governance_problems", "List, show and close what is wrong and needs a person."),
+        "lag": _entry("lag", "Show how far consumers are behind their producers, with thresholds and trend."),
         "dead-letters": _entry("dead_letters", "List, show, rehearse and replay what has no attempts left."),
         "policy": _entry("policy", "Show, check, test, explain and propose the rules for actions."),
         "receipts": _entry(

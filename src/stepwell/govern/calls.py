@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 from stepwell import json_text
@@ -16,9 +17,11 @@ from stepwell.define.problem import DefinitionError
 from stepwell.errors import NotFound, UsageError
 from stepwell.govern.policy_file import PolicyFile, read_policy
 from stepwell.handles import JobHandle
+from stepwell.store.calls import lag as lag_calls
 from stepwell.store.calls import policy as policy_calls
 from stepwell.store.calls import problems as problem_calls
 from stepwell.store.calls import receipts as receipt_calls
+from stepwell.store.calls.lag import Lag, LagPoint
 from stepwell.store.calls.policy import PolicyVersion, RuleAnswer, Verdict
 from stepwell.store.calls.problems import Problem
 from stepwell.store.calls.receipts import Receipt
@@ -30,6 +33,8 @@ __all__ = [
     "Explained",
     "Govern",
     "GovernCalls",
+    "Lag",
+    "LagPoint",
     "PolicyVersion",
     "Problem",
     "Receipt",
@@ -174,6 +179,18 @@ class GovernCalls(Calls):
         """Say that a problem is settled, and how; the log has it as an event."""
         await self._govern(
             lambda client: problem_calls.close_problem(client.tenant_id, problem_id, client.actor, reason)
+        )
+
+    async def lags(self, window: timedelta = timedelta(hours=1)) -> list[Lag]:
+        """How long events took to each consumer, 5 minutes to 7 days back; the latest first."""
+        return await self._govern(lambda client: lag_calls.lags(client.tenant_id, window))
+
+    async def lag_trend(
+        self, producer: str, consumer: str, window: timedelta = timedelta(days=1)
+    ) -> list[LagPoint]:
+        """The same of one pair over time, the oldest first."""
+        return await self._govern(
+            lambda client: lag_calls.trend(client.tenant_id, producer, consumer, window)
         )
 
     # -- receipts -----------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ HOUSEKEEPING_PERIOD = timedelta(hours=1)
 # How often problems are checked, and a part of the units is searched for leases of lost sessions.
 LOOK_PERIOD = timedelta(seconds=1)
 REFRESH_PERIOD = timedelta(seconds=15)
+# How often the lag of the queue and of the seal is sampled.
+LAG_PERIOD = timedelta(seconds=5)
 PAUSE_MIN_SECONDS = 0.005
 # Short, so that a database that is back, or has room on its disk again, is kept at once.
 RECONNECT_MAX_SECONDS = 2.0
@@ -88,6 +90,7 @@ class Keeper:
         self._sweep_at: datetime | None = None
         self._look_at: datetime | None = None
         self._refresh_at: datetime | None = None
+        self._lag_at: datetime | None = None
         self._search_page = 0
         self._has_passed = False
         self._sealing = Sealing(conninfo, anchor, key_file, evidence)
@@ -187,6 +190,7 @@ class Keeper:
             duties.perform(connection, "route events", lambda: self._route(connection), 0)
             self._look(connection, now)
             self._refresh(connection, now)
+            self._sample_lag(connection, now)
             self._sweep(connection, now)
         self._has_passed = True
         return replace(tick, started_count=started)
@@ -271,6 +275,13 @@ class Keeper:
         self._duties.perform(
             connection, "refresh job workflows", lambda: connection.perform(keep.enqueue_refreshes()), 0
         )
+
+    def _sample_lag(self, connection: KeeperConnection, now: datetime) -> None:
+        """Note how long ready work and events waited."""
+        if self._lag_at is not None and self._lag_at - LAG_PERIOD <= now < self._lag_at:
+            return
+        self._lag_at = now + LAG_PERIOD
+        self._duties.perform(connection, "sample the lag", lambda: connection.perform(keep.sample_lag()), 0)
 
     def _sweep(self, connection: KeeperConnection, now: datetime) -> None:
         """Every hour of the database clock, and soon after this keeper gets the lead."""

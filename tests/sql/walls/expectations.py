@@ -105,6 +105,7 @@ DUTIES = {
     "fn_keeper_lead",
     "fn_health_read",
     "fn_leases_find",
+    "fn_event_lag_sample",
     "fn_leases_recover",
     "fn_names_refused",
     "fn_partitions_ensure",

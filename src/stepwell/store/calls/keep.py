@@ -92,6 +92,11 @@ def enqueue_refreshes() -> Call[int]:
     return Call("select stepwell.fn_job_workflow_refresh_due()", (), _first)
 
 
+def sample_lag() -> Call[int]:
+    """The number of lags that were noted."""
+    return Call("select stepwell.fn_event_lag_sample()", (), _first)
+
+
 def follow_routes(limit: int) -> Call[tuple[int, bool]]:
     """The number of jobs that events enqueued, and whether there may be more to route."""
     return Call(

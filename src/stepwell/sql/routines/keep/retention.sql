@@ -152,6 +152,11 @@ begin
             select count(*) into v_count from gone;
             delete from stepwell.governance_trend as h
             where h.hour_at < p_now - make_interval(days => stepwell._limit('retention.governance_trend_days'));
+            delete from stepwell.event_lag_count as x
+            where x.ctid = any (array(
+                select c.ctid from stepwell.event_lag_count as c
+                where c.slot_at < p_now - make_interval(days => stepwell._limit('retention.event_lag_days'))
+                order by c.slot_at limit p_limit));
     end case;
     return v_count;
 end

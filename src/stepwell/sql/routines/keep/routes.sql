@@ -187,6 +187,10 @@ begin
                 format('event %s: %s', v_event.event_id, sqlerrm));
         end;
     end loop;
+    perform stepwell._lag_note_passed(p_tenant_id, 'route:' || r.route_name, r.last_tx, r.last_event_id, p_upto_tx, p_upto_event_id)
+    from stepwell.event_route as r
+    where r.tenant_id = p_tenant_id and r.route_name = any (p_route_names)
+        and (r.last_tx, r.last_event_id) < (p_upto_tx, p_upto_event_id);
     update stepwell.event_route as r set last_tx = p_upto_tx, last_event_id = p_upto_event_id
     where r.tenant_id = p_tenant_id and r.route_name = any (p_route_names)
         and (r.last_tx, r.last_event_id) < (p_upto_tx, p_upto_event_id);

@@ -43,9 +43,9 @@ begin
 end
 $$;
 
--- Stores how far a reader has come. The position only moves forward, and never beyond what fn_events_read may return. The
--- reader belongs to the account that moved it first: nobody else makes it skip events.
--- Locks: the reader's row.
+-- Stores how far a reader has come, and how long the events that it passed took. The position only moves forward, and never beyond
+-- what fn_events_read may return. The reader belongs to the account that moved it first: nobody else makes it skip events.
+-- Locks: the reader's row, then its histogram.
 -- Idempotency: an older or equal position changes nothing and returns false.
 -- Raises: SW001 for a missing name or a position that was not readable yet; SW007 for another tenant or the reader of another
 -- account.
@@ -56,6 +56,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_principal_id constant bigint := stepwell.bound_principal();
+    v_before stepwell.event_reader;
 begin
     perform stepwell._verb_check(p_tenant_id, 'read');
     if coalesce(length(p_reader), 0) not between 1 and 200 then
@@ -66,6 +67,7 @@ begin
         raise exception using errcode = 'SW001', column = 'tx',
             message = 'tx: must be the position of an event that fn_events_read has returned';
     end if;
+    select r.* into v_before from stepwell.event_reader as r where r.tenant_id = p_tenant_id and r.reader_name = p_reader for update;
     insert into stepwell.event_reader as r (tenant_id, reader_name, last_tx, last_event_id, moved_at, principal_id)
     values (p_tenant_id, p_reader, p_tx::text::xid8, p_event_id, stepwell.now(), v_principal_id)
     on conflict (tenant_id, reader_name) do update set
@@ -74,6 +76,11 @@ begin
     where (r.last_tx, r.last_event_id) < (excluded.last_tx, excluded.last_event_id)
         and (v_principal_id is null or coalesce(r.principal_id, v_principal_id) = v_principal_id);
     if found then
+        -- A reader that is new was behind nothing.
+        if v_before.reader_name is not null then
+            perform stepwell._lag_note_passed(p_tenant_id, 'reader:' || p_reader, v_before.last_tx, v_before.last_event_id,
+                p_tx::text::xid8, p_event_id);
+        end if;
         return true;
     end if;
     if exists (select from stepwell.event_reader as r where r.tenant_id = p_tenant_id and r.reader_name = p_reader

@@ -117,24 +117,34 @@ as $$
     order by e.tx, e.event_id limit 1
 $$;
 
--- Readers of the log for which an event waits longer than event_lag.threshold.p99 (milliseconds).
+-- Consumers that keep a position in the log.
+create or replace view stepwell.v_event_lag_position with (security_invoker = true) as
+select r.tenant_id, 'log'::text as producer, 'reader:' || r.reader_name as consumer, r.reader_name as subject_key, r.last_tx, r.last_event_id
+from stepwell.event_reader as r
+union all
+select r.tenant_id, 'log', 'route:' || r.route_name, 'route:' || r.route_name, r.last_tx, r.last_event_id
+from stepwell.event_route as r;
+
+-- Readers and routes of the log for which an event waits longer than their threshold (event_lag.threshold.p99, or that of the pair).
 create or replace view stepwell.vw_governance_event_lag with (security_invoker = true) as
 select
     r.tenant_id,
     'event_lag'::text as category_code,
-    r.reader_name as subject_key,
-    r.reader_name as subject,
+    r.subject_key,
+    r.subject_key as subject,
     w.waits_since as since_at,
     null::bigint as run_id,
     null::bigint as unit_id,
     null::text as trace_id,
-    format('an event waits for %s seconds', extract(epoch from stepwell.now() - w.waits_since)::bigint) as reason,
+    format('an event waits for %s seconds; at most %s are accepted', extract(epoch from stepwell.now() - w.waits_since)::bigint,
+        w.threshold_ms / 1000.0::real) as reason,
     stepwell.now() - w.waits_since as lag
-from stepwell.event_reader as r
+from stepwell.v_event_lag_position as r
 cross join lateral (
-    select stepwell._reader_waits_since(r.tenant_id, r.last_tx, r.last_event_id) as waits_since
+    select stepwell._reader_waits_since(r.tenant_id, r.last_tx, r.last_event_id) as waits_since,
+        stepwell._lag_threshold(r.producer, r.consumer, 'p99') as threshold_ms
 ) as w
-where w.waits_since < stepwell.now() - make_interval(secs => stepwell._limit('event_lag.threshold.p99') / 1000.0);
+where w.waits_since < stepwell.now() - make_interval(secs => w.threshold_ms / 1000.0);
 
 -- Content that does not agree with what it was made from, in the window.
 create or replace view stepwell.vw_governance_integrity_warnings with (security_invoker = true) as

@@ -56,7 +56,7 @@ $$;
 
 -- Stores the result of showing an approval in Slack: the message and what it shows, or why it could not be shown. Then
 -- it is tried again, with a growing delay.
--- Locks: the card.
+-- Locks: the card, then the histogram of its lag.
 -- Idempotency: the same result again changes only its time.
 -- Raises: SW007 for another tenant.
 create or replace function stepwell.fn_slack_card_note(
@@ -66,9 +66,18 @@ create or replace function stepwell.fn_slack_card_note(
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
+declare
+    v_lag interval;
 begin
     p_error := stepwell._redact_text(p_error);
     perform stepwell._tenant_bound(p_tenant_id);
+    -- How long Slack was behind: since the approval was requested, had its last vote, or was decided.
+    select stepwell.now() - greatest(a.requested_at, a.decided_at, (
+        select max(v.voted_at) from stepwell.approval_vote as v where v.tenant_id = a.tenant_id and v.approval_id = a.approval_id))
+    into v_lag
+    from stepwell.slack_card as c
+    inner join stepwell.approval_detail as a on c.tenant_id = a.tenant_id and c.approval_id = a.approval_id
+    where c.tenant_id = p_tenant_id and c.approval_id = p_approval_id and p_error is null and c.face is distinct from p_face and p_face is not null;
     update stepwell.slack_card as c set
         message_ts = coalesce(p_message_ts, c.message_ts),
         face = coalesce(p_face, c.face),
@@ -79,6 +88,9 @@ begin
             coalesce(p_retry_seconds, 0), least(2 ^ least(c.try_count, 20), stepwell._limit('slack.card_retry_seconds')))) end,
         noted_at = stepwell.now()
     where c.tenant_id = p_tenant_id and c.approval_id = p_approval_id;
+    if v_lag is not null then
+        perform stepwell._lag_note(p_tenant_id, 'approvals', 'slack', array[v_lag]);
+    end if;
 end
 $$;
 

@@ -79,7 +79,7 @@ as $$
             fn_action_propose, fn_action_limit, fn_action_settle, fn_action_reversal,
             fn_operation_register, fn_workflow_publish, fn_run_start, fn_job_enqueue, fn_signal, fn_job_workflows_refresh}'),
         ('keeper', '{fn_keeper_lead, fn_partitions_ensure, fn_leases_recover, fn_leases_find, fn_receipts_recover,
-            fn_timers_fire, fn_replays_settle, fn_replay_plans_carry, fn_schedule_due, fn_schedule_fire, fn_problems_settle, fn_problems_watch, fn_duty_set_aside,
+            fn_timers_fire, fn_replays_settle, fn_replay_plans_carry, fn_schedule_due, fn_schedule_fire, fn_problems_settle, fn_problems_watch, fn_event_lag_sample, fn_duty_set_aside,
             fn_retention_sweep, fn_audit_due, fn_audit_seal, fn_anchor_due, fn_anchor_headers, fn_anchor_written,
             fn_evidence_due_find, fn_evidence_due_note, fn_evidence_due_run, fn_evidence_due_chain, fn_evidence_due_blocks,
             fn_evidence_due_entries, fn_evidence_due_hashes, fn_evidence_due_places, fn_evidence_due_events, fn_evidence_due_values,
