@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import bundles, core, emits, engine, graphs, history, http, pages, rebuild, report
+from bench import bundles, core, emits, engine, governance, graphs, history, http, pages, rebuild, report
 from bench.environment import ROOT, peers_python
 from bench.floor import commits_per_second
 from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestant
@@ -23,7 +23,10 @@ FLOOR_SECONDS = 5
 PAGE = ROOT / "docs" / "benchmarks.md"
 OTHER_PARTS = (
     "floor", "core", "engine", "history", "emits", "graphs", "rebuild", "bundles", "pages", "http",
+    "problems",
 )  # fmt: skip
+# Only when it is named: it writes ten million events.
+OPT_IN = ("problems-10m",)
 
 
 def main() -> int:
@@ -48,7 +51,12 @@ def missed(result: dict[str, Any]) -> list[str]:
     """The wanted figures that were not reached; a quick run proves nothing about them."""
     if result["quick"]:
         return []
-    parts = {"bundles": bundles.missed, "http": http.missed}
+    parts = {
+        "bundles": bundles.missed,
+        "http": http.missed,
+        "problems": governance.missed,
+        "problems-10m": governance.missed,
+    }
     return [f"{name}: {one}" for name, of in parts.items() if result[name] for one in of(result[name])]
 
 
@@ -72,6 +80,8 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
         "bundles": {},
         "pages": {},
         "http": {},
+        "problems": {},
+        "problems-10m": {},
         "records": [],
     }
     if "floor" in parts:
@@ -100,6 +110,10 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
     if "http" in parts and STEPWELL in arguments.contestants:
         with server.fresh_database("http", is_migrated=True) as url:
             result["http"] = http.measure(url, quick=arguments.quick)
+    for name in ("problems", "problems-10m"):
+        if name in parts and STEPWELL in arguments.contestants:
+            with server.fresh_database("problems", is_migrated=True) as url:
+                result[name] = governance.measure(url, quick=arguments.quick, large=name in OPT_IN)
     return result
 
 
@@ -155,6 +169,7 @@ def _as_text(result: dict[str, Any]) -> str:
         parts.append(pages.markdown(result["pages"]))
     if result["http"]:
         parts.append(http.markdown(result["http"]))
+    parts += [governance.markdown(result[name]) for name in ("problems", "problems-10m") if result[name]]
     return "\n".join(parts)
 
 
@@ -171,9 +186,9 @@ def _arguments() -> argparse.Namespace:
     everything = [*OTHER_PARTS, *WORKLOADS]
     parser.add_argument(
         "--only",
-        type=lambda text: _chosen(parser, "--only", text, everything),
+        type=lambda text: _chosen(parser, "--only", text, [*everything, *OPT_IN]),
         default=everything,
-        help=f"comma-separated, of {', '.join(everything)}",
+        help=f"comma-separated, of {', '.join([*everything, *OPT_IN])}; default: all but {', '.join(OPT_IN)}",
     )
     parser.add_argument(
         "--peers",

@@ -37,6 +37,7 @@ def test_every_part_is_measured(tmp_path: Path):
     check_bundles(result, table)
     check_http(result)
     check_pages(result, table)
+    check_problems(result, table)
 
 
 def check_workloads(result: dict[str, Any], table: str) -> None:
@@ -93,6 +94,15 @@ def check_pages(result: dict[str, Any], table: str) -> None:
         assert cell["first_paint_ms"] > 0
         assert 0 < cell["nodes"] <= 2500
     assert "The run page in Chromium" in table
+
+
+def check_problems(result: dict[str, Any], table: str) -> None:
+    assert result["problems"]["events"] >= 2_000
+    assert result["problems"]["categories"] == 3
+    assert all(read["p50_ms"] > 0 for read in result["problems"]["reads"].values())
+    assert "The problems page with" in table
+    # Ten million events are written only when somebody asks for them.
+    assert result["problems-10m"] == {}
 
 
 @pytest.mark.skipif(not (FOLDER / ".installed").exists(), reason="the peers are installed by make bench")

@@ -103,3 +103,27 @@ def test_every_run_ends_and_every_step_completes_at_most_once(app, play, db, tur
         " group by unit_id having count(*) > 1"
     ).fetchall()
     assert completed == []
+    problems_are_counted_as_they_are(db)
+
+
+def problems_are_counted_as_they_are(db) -> None:
+    """The kept counts of problems are those of a full recount; dead letters are those of the queue."""
+    while db.execute("select fn_problems_watch()").fetchone()[0] > 0:
+        pass
+    recount = db.execute(
+        "select category_code, count(*) from governance_problem where closed_at is null group by 1 order by 1"
+    ).fetchall()
+    assert (
+        recount
+        == db.execute(
+            "select category_code, open_count from governance_count where open_count > 0 order by 1"
+        ).fetchall()
+    )
+    shown = db.execute(
+        "select category_code, subject_count from vw_governance_counts where subject_count > 0 order by 1"
+    ).fetchall()
+    assert recount == shown
+    dead = db.execute("select count(*) from job_dead_letter where resolved_at is null").fetchone()[0]
+    assert dict(recount).get("dead_letter", 0) == dead
+    # The storm kills some: a recount of nothing would prove nothing.
+    assert dead > 0

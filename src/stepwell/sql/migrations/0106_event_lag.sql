@@ -6,7 +6,7 @@ create table stepwell.event_lag_count (
     producer text not null,
     consumer text not null,
     bucket smallint not null,
-    event_count bigint not null,
+    event_count int not null,
     constraint event_lag_count_pkey primary key (tenant_id, slot_at, producer, consumer, bucket),
     constraint lag_bucket_is_in_range check (bucket between 0 and 300),
     constraint something_is_counted check (event_count > 0)

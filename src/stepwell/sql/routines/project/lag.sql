@@ -17,13 +17,14 @@ as $$
 #variable_conflict use_column
 declare
     v_now constant timestamptz := stepwell.now();
+    v_since constant timestamptz := stepwell._lag_slot(v_now - p_window);
 begin
     perform stepwell._lag_window_check(p_window);
     return query
     with counted as (
         select c.producer, c.consumer, c.bucket, sum(c.event_count) as event_count
         from stepwell.event_lag_count as c
-        where c.tenant_id = p_tenant_id and c.slot_at >= stepwell._lag_slot(v_now - p_window)
+        where c.tenant_id = p_tenant_id and c.slot_at >= v_since
         group by c.producer, c.consumer, c.bucket
     ), summed as (
         select c.producer, c.consumer, c.bucket, sum(c.event_count) over (partition by c.producer, c.consumer order by c.bucket) as upto,
@@ -70,7 +71,8 @@ set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
 declare
-    v_step constant interval := interval '5 minutes' * ceil(extract(epoch from p_window) / 300 / 290);
+    v_step constant interval := interval '5 minutes' * greatest(ceil(extract(epoch from p_window) / 300 / 290), 1);
+    v_since constant timestamptz := date_bin(v_step, stepwell.now() - p_window, 'epoch');
 begin
     perform stepwell._lag_window_check(p_window);
     return query
@@ -78,7 +80,7 @@ begin
         select date_bin(v_step, c.slot_at, 'epoch') as at, c.bucket, sum(c.event_count) as event_count
         from stepwell.event_lag_count as c
         where c.tenant_id = p_tenant_id and c.producer = p_producer and c.consumer = p_consumer
-            and c.slot_at >= date_bin(v_step, stepwell.now() - p_window, 'epoch')
+            and c.slot_at >= v_since
         group by 1, 2
     ), summed as (
         select c.at, c.bucket, sum(c.event_count) over (partition by c.at order by c.bucket) as upto,
