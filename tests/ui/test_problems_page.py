@@ -37,6 +37,21 @@ def counted(page: Page, category: str, count: int) -> None:
     expect(row(page, category).locator("td").first).to_have_text(str(count))
 
 
+def taken(engine: Engine) -> None:
+    """The reader takes what there is."""
+    tx, event_id = engine.db.execute("select tx, event_id from fn_events_read(1, 'mail')").fetchall()[-1]
+    engine.one("select fn_events_ack(1, 'mail', %s, %s)", (tx, event_id))
+
+
+def failed_cut(engine: Engine) -> int:
+    """A content is split into parts that together are not its text; returns the number of the request."""
+    engine.one("select fn_content_write(1, 'guide', 'one two', 'ada')")
+    parts = '[{"code": "g.a", "body": "one"}, {"code": "g.b", "body": "three"}]'
+    engine.one("select fn_iu_op_split(1, 'guide', %s, 'ada')", (parts,))
+    number: int = engine.one("select unit_id from governance_problem where category_code = 'failed_cut'")
+    return number
+
+
 @pytest.mark.requirement("GV-01", "GV-04")
 def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: Engine, clock: Clock):
     page.goto("/governance/problems")
@@ -48,20 +63,23 @@ def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: E
     (lease, other) = engine.claim(session)
     engine.kill(session, lease)
     engine.one("select fn_event_reject_note(1, 'nobody.registered_it', %s, '{}')", (letter << 20,))
-    engine.db.execute("insert into event_reader (tenant_id, reader_name) values (1, 'mail')")
-    engine.db.execute(
-        """insert into iu_lifecycle_log (tenant_id, iu_code, what, severity, detail, written_by, written_at)
-           values (1, 'guide', 'split', 'warning', 'a part is missing', 'ada', stepwell.now())"""
-    )
+    taken(engine)
+    engine.enqueue("nobody_reads_this")
+    # A content is cut into parts that are not its text: a failed cut, and a warning about the content.
+    cut = failed_cut(engine)
     clock.advance(minutes=20)
     engine.one("select fn_leases_recover(10)")
     engine.timers()
     engine.db.execute("delete from job_ready where unit_id = %s", (other.unit_id,))
     engine.one("select fn_problems_watch()")
     raised = ("dead_letter", "silent_worker", "overdue_step", "schema_violation", "event_lag")
-    for category in (*raised, "integrity_warning", "orphan_workflow"):
+    for category in (*raised, "integrity_warning", "orphan_workflow", "failed_cut"):
         counted(page, category, 1)
-    expect(page.get_by_text("7 open in 7 of 10 categories")).to_be_visible()
+        if PICTURES:
+            row(page, category).get_by_role("link").first.click()
+            expect(page.get_by_test_id("subjects").get_by_role("listitem")).to_have_count(1)
+            picture(page, f"problems-{category}")
+    expect(page.get_by_text("8 open in 8 of 10 categories")).to_be_visible()
     picture(page, "problems")
     # Down to the list, then to the timeline of the run.
     row(page, "overdue_step").get_by_role("link", name="Overdue steps").click()
@@ -83,9 +101,11 @@ def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: E
     engine.one("select fn_run_retry(1, %s, 'ada')", (letter,))
     engine.one("select fn_run_cancel(1, %s, 'ada')", (lost,))
     engine.worker("orders:host-2", lease_seconds=3600)
-    engine.db.execute("update event_reader set last_tx = pg_current_xact_id()")
+    taken(engine)
+    engine.one("select fn_iu_op_cancel(1, %s, 'ada', 'a slip')", (cut,))
     engine.one("select fn_problems_watch()")
-    for category in ("dead_letter", "silent_worker", "overdue_step", "event_lag", "orphan_workflow"):
+    resolved = ("dead_letter", "silent_worker", "overdue_step", "event_lag", "orphan_workflow", "failed_cut")
+    for category in resolved:
         counted(page, category, 0)
     # A person closes the others, with a reason.
     for category in ("schema_violation", "integrity_warning"):

@@ -76,6 +76,12 @@ export function formatDuration(milliseconds: number, locale: string): string {
   return next && rest > 0 && unit !== "minute" ? `${whole} ${write(rest, next[0])}` : whole;
 }
 
+/** A lag: below a second in milliseconds, else as a duration. */
+export function formatLag(milliseconds: number, locale: string): string {
+  if (milliseconds >= 1_000) return formatDuration(milliseconds, locale);
+  return narrow(locale, "millisecond", 0).format(milliseconds);
+}
+
 const places = 1n << 20n;
 
 /** The number of a unit as the command line writes it: `207`, or `7.3` where it belongs to run 7. */

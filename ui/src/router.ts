@@ -103,6 +103,12 @@ export const routes: RouteRecordRaw[] = [
     meta: { titleKey: "letters.title", icon: "dead", group: "operations", whole: true },
   },
   {
+    path: "/governance/lag",
+    name: "lag",
+    component: () => import("./pages/governance/LagPage.vue"),
+    meta: { titleKey: "lag.title", icon: "clock", group: "operations", whole: true },
+  },
+  {
     path: "/evidence",
     name: "evidence",
     component: EvidencePage,

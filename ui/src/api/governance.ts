@@ -4,6 +4,8 @@ import type { Answer, Schemas } from "./types";
 
 export type Category = Schemas["GovernanceCount"];
 export type Subject = Schemas["GovernanceSubject"];
+export type Lag = Schemas["EventLag"];
+export type LagPoint = Schemas["EventLagPoint"];
 export type EventRow = Answer<"list_events">["items"][number];
 
 export function readCategories(signal?: AbortSignal): Promise<Category[]> {
@@ -18,6 +20,14 @@ export function readSubjects(category: string, cursor: string | null, signal?: A
 export function readTimeline(by: Record<string, string>, cursor: string | null, signal?: AbortSignal): Promise<Page<EventRow>> {
   const query = new URLSearchParams({ ...by, limit: "50", ...(cursor === null ? {} : { cursor }) });
   return getJson<Page<EventRow>>(`/events?${query}`, signal);
+}
+
+export function readLag(seconds: number, signal?: AbortSignal): Promise<Lag[]> {
+  return getJson<Lag[]>(`/governance/lag?window=${seconds}`, signal);
+}
+
+export function readLagTrend(producer: string, consumer: string, seconds: number, signal?: AbortSignal): Promise<LagPoint[]> {
+  return getJson<LagPoint[]>(`/governance/lag/trend?${new URLSearchParams({ producer, consumer, window: String(seconds) })}`, signal);
 }
 
 export function closeProblem(id: string, reason: string): Promise<unknown> {
