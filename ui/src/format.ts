@@ -79,7 +79,8 @@ export function formatDuration(milliseconds: number, locale: string): string {
 /** A lag: below a second in milliseconds, else as a duration. */
 export function formatLag(milliseconds: number, locale: string): string {
   if (milliseconds >= 1_000) return formatDuration(milliseconds, locale);
-  return narrow(locale, "millisecond", 0).format(milliseconds);
+  // The word for milliseconds is longer than its number in some languages; the symbol is the same in all.
+  return `${new Intl.NumberFormat(locale, { maximumFractionDigits: 0 }).format(milliseconds)} ms`;
 }
 
 const places = 1n << 20n;

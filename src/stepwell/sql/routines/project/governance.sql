@@ -161,7 +161,7 @@ select
 from stepwell.iu_lifecycle_log as i
 where (i.severity = 'warning' or i.axis_inconsistency) and i.written_at >= stepwell._governance_since();
 
--- Open problems of every category.
+-- Open problems of every category. A job, and a request to cut, belongs to no run.
 create or replace view stepwell.vw_governance_problems with (security_invoker = true) as
 select
     p.tenant_id,
@@ -169,7 +169,7 @@ select
     p.problem_id::text as subject_key,
     coalesce(p.title, concat_ws(' ', p.duty, p.subject)) as subject,
     p.opened_at as since_at,
-    nullif(n.run_id, 0) as run_id,
+    r.run_id,
     nullif(p.unit_id, 0) as unit_id,
     coalesce(r.trace_id, j.trace_id) as trace_id,
     p.reason
