@@ -19,6 +19,7 @@ import stepwell
 from stepwell import content, graphs, jobs, people, runs, schedules, tenants, workflows
 from stepwell.cli.main import app
 from stepwell.govern import calls
+from stepwell.govern import workers as govern_workers
 
 Command = typer.core.TyperCommand | typer.core.TyperGroup
 Parameter = typer.core.TyperArgument | typer.core.TyperOption
@@ -45,6 +46,7 @@ CALLS: list[tuple[str, str, type[Any]]] = [
     ("app", "People and approvals", people.PeopleCalls),
     ("app", "Content", content.ContentCalls),
     ("app", "Policies, problems and receipts", calls.GovernCalls),
+    ("app", "Workers and sentences about them", govern_workers.WorkerGovernCalls),
     ("app", "Schedules", schedules.ScheduleCalls),
     ("app", "Tenants and workspaces", tenants.TenantCalls),
     ("app", "Workflows", workflows.WorkflowCalls),

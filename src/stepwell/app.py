@@ -25,6 +25,7 @@ from stepwell.define.names import require_id
 from stepwell.define.problem import code_place
 from stepwell.errors import InvalidInput, LimitExceeded, UsageError
 from stepwell.govern.calls import GovernCalls
+from stepwell.govern.workers import WorkerGovernCalls
 from stepwell.graphs import GraphCalls
 from stepwell.handlers import Handler, make_handler
 from stepwell.jobs import JobCalls
@@ -57,6 +58,7 @@ class AppCalls(
     GovernCalls,
     ScheduleCalls,
     TenantCalls,
+    WorkerGovernCalls,
     WorkflowCalls,
 ):
     """All calls of an app."""

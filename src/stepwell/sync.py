@@ -20,6 +20,7 @@ from stepwell.content import ContentCalls
 from stepwell.define import Workflow
 from stepwell.errors import UsageError
 from stepwell.govern.calls import GovernCalls
+from stepwell.govern.workers import WorkerGovernCalls
 from stepwell.graphs import GraphCalls
 from stepwell.jobs import JobOptions
 from stepwell.people import PeopleCalls
@@ -265,6 +266,19 @@ class SyncCalls:
     receipts = _Blocking(GovernCalls.receipts)
     receipt = _Blocking(GovernCalls.receipt)
     receipt_settle = _Blocking(GovernCalls.receipt_settle)
+    workers = _Blocking(WorkerGovernCalls.workers)
+    worker = _Blocking(WorkerGovernCalls.worker)
+    worker_freeze = _Blocking(WorkerGovernCalls.worker_freeze)
+    worker_unfreeze = _Blocking(WorkerGovernCalls.worker_unfreeze)
+    worker_drain = _Blocking(WorkerGovernCalls.worker_drain)
+    worker_drain_end = _Blocking(WorkerGovernCalls.worker_drain_end)
+    executor_list = _Blocking(WorkerGovernCalls.executor_list)
+    executor = _Blocking(WorkerGovernCalls.executor)
+    executor_freeze = _Blocking(WorkerGovernCalls.executor_freeze)
+    executor_unfreeze = _Blocking(WorkerGovernCalls.executor_unfreeze)
+    summaries = _Blocking(WorkerGovernCalls.summaries)
+    summary_events = _Blocking(WorkerGovernCalls.summary_events)
+    summary_write = _Blocking(WorkerGovernCalls.summary_write)
 
     # -- workflows, schedules, tenants --------------------------------------------------------------------
 

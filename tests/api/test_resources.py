@@ -195,9 +195,9 @@ def test_content_has_versions(api: httpx.Client):
 def test_workers_and_queues_are_shown(api: httpx.Client, engine: Engine):
     engine.worker("orders:host-1:1:a")
     engine.enqueue("a", 3)
-    (worker,) = got(api, "/workers")
-    assert (worker["worker_name"], worker["executor"], worker["status"]) == (
-        "orders:host-1:1:a", "default", "alive",
+    (worker,) = got(api, "/workers")["items"]
+    assert (worker["worker_name"], worker["executors"], worker["status"]) == (
+        "orders:host-1:1:a", ["default"], "alive",
     )  # fmt: skip
     queue = next(one for one in got(api, "/queues") if one["executor"] == "default")
     assert (queue["ready_count"], queue["worker_count"]) == (3, 1)

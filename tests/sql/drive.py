@@ -116,6 +116,19 @@ class Engine:
         )
         return session_key
 
+    def beat(self, session_key: int, *held: Lease) -> list[str]:
+        """A good heartbeat; returns the reasons of what is lost, and what the worker is told."""
+        rows = self.db.execute(
+            "select reason from fn_worker_heartbeat(%s, %s::int[], %s::bigint[], %s::int[], 0)",
+            (
+                session_key,
+                [lease.tenant_id for lease in held],
+                [lease.unit_id for lease in held],
+                [lease.lease_no for lease in held],
+            ),
+        )
+        return [reason for (reason,) in rows]
+
     def session_id(self, session_key: int) -> int:
         """The number of the session with this key."""
         found: int = self.one("select _session_id_of(%s)", (session_key,))

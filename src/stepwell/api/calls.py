@@ -11,6 +11,7 @@ from stepwell.api.caller import BoundCaller
 from stepwell.client import Client
 from stepwell.content import ContentCalls
 from stepwell.govern.calls import GovernCalls
+from stepwell.govern.workers import WorkerGovernCalls
 from stepwell.graphs import GraphCalls
 from stepwell.schedules import ScheduleCalls
 from stepwell.store.connection.call import Call
@@ -36,7 +37,9 @@ class _BoundClient(Client):
         return await self._caller.perform(call)
 
 
-class CallerCalls(ContentCalls, GovernCalls, GraphCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
+class CallerCalls(
+    ContentCalls, GovernCalls, GraphCalls, ScheduleCalls, TenantCalls, WorkerGovernCalls, WorkflowCalls
+):
     def __init__(self, caller: BoundCaller) -> None:
         self._bound = _BoundClient(caller)
 

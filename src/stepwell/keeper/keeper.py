@@ -40,6 +40,8 @@ LOOK_PERIOD = timedelta(seconds=1)
 REFRESH_PERIOD = timedelta(seconds=15)
 # How often the lag of the queue and of the seal is sampled.
 LAG_PERIOD = timedelta(seconds=5)
+SUMMARY_PERIOD = timedelta(seconds=15)
+SUMMARY_TENANTS = 50
 PAUSE_MIN_SECONDS = 0.005
 # Short, so that a database that is back, or has room on its disk again, is kept at once.
 RECONNECT_MAX_SECONDS = 2.0
@@ -91,6 +93,7 @@ class Keeper:
         self._look_at: datetime | None = None
         self._refresh_at: datetime | None = None
         self._lag_at: datetime | None = None
+        self._summary_at: datetime | None = None
         self._search_page = 0
         self._has_passed = False
         self._sealing = Sealing(conninfo, anchor, key_file, evidence)
@@ -191,6 +194,7 @@ class Keeper:
             self._look(connection, now)
             self._refresh(connection, now)
             self._sample_lag(connection, now)
+            self._summarize(connection, now)
             self._sweep(connection, now)
         self._has_passed = True
         return replace(tick, started_count=started)
@@ -282,6 +286,18 @@ class Keeper:
             return
         self._lag_at = now + LAG_PERIOD
         self._duties.perform(connection, "sample the lag", lambda: connection.perform(keep.sample_lag()), 0)
+
+    def _summarize(self, connection: KeeperConnection, now: datetime) -> None:
+        """Say in one sentence how each worker is."""
+        if self._summary_at is not None and self._summary_at - SUMMARY_PERIOD <= now < self._summary_at:
+            return
+        self._summary_at = now + SUMMARY_PERIOD
+        self._duties.perform(
+            connection,
+            "write summaries",
+            lambda: connection.perform(keep.write_summaries(SUMMARY_TENANTS)),
+            0,
+        )
 
     def _sweep(self, connection: KeeperConnection, now: datetime) -> None:
         """Every hour of the database clock, and soon after this keeper gets the lead."""

@@ -11,7 +11,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Self, TypeVar
 
-from stepwell import handler_progress, json_text, logs, present_handler
+from stepwell import __version__, handler_progress, json_text, logs, present_handler
 from stepwell.app import App
 from stepwell.errors import LeaseLost, StepwellError, UsageError
 from stepwell.keeper import BackgroundKeeper
@@ -83,6 +83,8 @@ class Worker(WorkerCalls):
         self._reconnecting = asyncio.Lock()
         self._evaluating = asyncio.Lock()
         self._is_releasing = False
+        # frozen or drain: what the database said at the last heartbeat.
+        self._stopped: str | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -186,7 +188,7 @@ class Worker(WorkerCalls):
     async def _open_session(self) -> None:
         self._exchange.session_key = await self._ask(
             sessions.register, self.name, self._executors, self._slots, self._lease_seconds,
-            {"pid": os.getpid(), "host": socket.gethostname()}, self._served.names(),
+            {"pid": os.getpid(), "host": socket.gethostname(), "version": __version__}, self._served.names(),
         )  # fmt: skip
         self._exchange.hint()
 
@@ -231,6 +233,7 @@ class Worker(WorkerCalls):
         except LeaseLost:
             await self._renew(session_key)
             return
+        self._note_stop(next((item.reason for item in lost if not item.unit_id), None))
         for item in lost:
             found = self._running.get(item.unit_id)
             if found is not None and found[0].lease_no == item.lease_no:
@@ -238,6 +241,15 @@ class Worker(WorkerCalls):
                 found[2].cancel()
             elif (waiting := self._ahead.take_unit(item.unit_id, item.lease_no)) is not None:
                 self._exchange.finish(waiting, None)
+
+    def _note_stop(self, kind: str | None) -> None:
+        """Frozen or draining: the database gives no more leases; release those that have not begun."""
+        if kind is not None:
+            for lease in self._ahead.take_all():
+                self._release(lease)
+        if kind != self._stopped:
+            self._log.info("worker claims again" if kind is None else "worker claims no more", stopped=kind)
+            self._stopped = kind
 
     # -- wake-ups -----------------------------------------------------------------------------------------
 

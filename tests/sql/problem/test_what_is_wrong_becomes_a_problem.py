@@ -61,7 +61,10 @@ def test_a_silent_worker_stays_a_problem_until_its_class_has_a_good_tick(engine:
     assert looked(engine) == {"silent_worker": 1}
     clock.advance(minutes=5)
     assert looked(engine) == {"silent_worker": 1}
-    engine.worker("orders:2", lease_seconds=30)
+    other = engine.worker("orders:2", lease_seconds=30)
+    # To start is no good tick: a worker that ends as often as it starts serves nothing.
+    assert looked(engine) == {"silent_worker": 1}
+    engine.beat(other)
     assert looked(engine) == {}
     assert closed_by(engine, "silent_worker") == "worker orders:2 serves the class default"
     assert engine.one("select count(*) from event_log where event_type = 'worker.recovered'") == 1

@@ -306,6 +306,30 @@ def refused_name(engine: Engine) -> Values:
     return {"p_name": "Zoe:", "p_new_name": "zoe"}
 
 
+def stopped(engine: Engine) -> Values:
+    """A worker and an executor that are frozen."""
+    number = engine.session_id(engine.worker("stopped"))
+    engine.db.execute("select fn_worker_stop(1, %s, 'frozen', 'ada', 'x')", (number,))
+    engine.db.execute("select fn_executor_freeze(1, 'default', 'ada', 'x')")
+    return {"p_worker_id": number, "p_stop_kind": "frozen", "p_executor": "default"}
+
+
+def said(engine: Engine) -> Values:
+    """A sentence about a worker, made from the newest event."""
+    number = engine.session_id(engine.worker("told"))
+    ref = engine.one(
+        "select concat_ws(':', 'event', run_id, event_id) from event_log where tenant_id = 1"
+        " order by event_id desc limit 1"
+    )
+    return {
+        "p_subject_kind": "worker", "p_subject": str(number), "p_colour": "yellow", "p_sentence_en": "slow",
+        "p_sentence_vi": "chậm", "p_source_event_count": 1, "p_source_event_total": 1,
+        "p_source_event_refs": [ref], "p_window_start_at": engine.one("select now() - interval '1 day'"),
+        "p_window_end_at": engine.one("select stepwell.now()"), "p_summarizer_version": "1",
+        "p_confidence": 1.0,
+    }  # fmt: skip
+
+
 STAGES: dict[str, Callable[[Engine], Values]] = {
     "fn_action_propose": proposed,
     "fn_action_settle": proposed,
@@ -356,4 +380,8 @@ STAGES: dict[str, Callable[[Engine], Values]] = {
     "fn_tenant_find": lambda engine: {"p_tenant_code": "default"},
     "fn_trigger_fire": trigger,
     "fn_workflow_publish": graph_to_publish,
+    "fn_worker_stop": stopped,
+    "fn_worker_go_on": stopped,
+    "fn_executor_unfreeze": stopped,
+    "fn_summary_write": said,
 }

@@ -115,6 +115,7 @@ MORE: dict[str, dict[str, Any]] = {
     "fn_step_wait": {"p_facets": ["waiting_human"]},
     "fn_trigger_set": {"p_settings": Jsonb({"workflow": "w", "as": "ada"})},
     "fn_worker_register": {"p_slot_count": 1},
+    "fn_executor_freeze": {"p_executor": "default"},
     "fn_workflow_diff": {"p_workflow": "w", "p_from": 1, "p_to": 1},
     "fn_workflow_evidence_set": {"p_makes_evidence": True},
     "fn_workflow_running": {"p_workflow": "w", "p_version_no": 1},

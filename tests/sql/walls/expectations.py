@@ -35,9 +35,12 @@ GLOBAL = {
     "transition_rule": "the registry",
     "unit_action": "the registry",
     "v_state_label": "the registry",
+    "v_executor": "names of executors, and whether they are frozen",
     "v_vocabulary": "the registry",
+    "v_worker": "names and slots of workers; they serve every tenant",
     "verb": "the verbs",
     "worker_session": "names and slots of workers; they serve every tenant",
+    "worker_stop": "which workers and executors must not claim, and why",
 }
 
 # Functions that run as the owner and need no binding, and why this is harmless.
@@ -117,5 +120,6 @@ DUTIES = {
     "fn_retention_sweep",
     "fn_schedule_due",
     "fn_schedule_fire",
+    "fn_summaries_write",
     "fn_timers_fire",
 }

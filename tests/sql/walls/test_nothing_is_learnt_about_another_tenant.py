@@ -34,6 +34,7 @@ SAME = {
     "fn_step_blocked_severity": "the step is not blocked",
     "fn_step_correction_preview": "the step has not ended",
     "fn_step_pic_resolves": "the step is for workers",
+    "fn_summary_events": "the keeper has written no sentence yet",
 }
 # Of the reader, which takes no action and asks for no payload.
 CLOSED_TO_READERS = {"fn_dead_letter_payload", "fn_runs_reach"}

@@ -87,6 +87,11 @@ def watch_problems(limit: int) -> Call[int]:
     return Call("select stepwell.fn_problems_watch(%s)", (limit,), _first)
 
 
+def write_summaries(limit: int) -> Call[int]:
+    """The number of sentences that were written, about workers of so many tenants."""
+    return Call("select stepwell.fn_summaries_write(%s)", (limit,), _first)
+
+
 def enqueue_refreshes() -> Call[int]:
     """The number of jobs that will refresh job workflows."""
     return Call("select stepwell.fn_job_workflow_refresh_due()", (), _first)

@@ -1,29 +1,11 @@
-"""Read workers and queues: receives a tenant, returns who works and how long the queues are."""
+"""Read queues: receives a tenant, returns how long they are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
-from typing import Any
 
 from stepwell.store.connection.call import Call
-
-WORKER_LIMIT = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerSession:
-    """The session of a worker and one executor class that it serves: alive, silent or closed."""
-
-    worker_name: str
-    executor: str
-    status: str
-    slot_count: int
-    started_at: datetime
-    last_tick_at: datetime
-    expires_at: datetime
-    closed_at: datetime | None
-    info: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +27,6 @@ class QueueHealth:
 
 
 _QUEUE = ", ".join(f"q.{field.name}" for field in fields(QueueHealth))
-
-
-def workers(*, with_closed: bool, limit: int) -> Call[list[WorkerSession]]:
-    """The newest first. Workers serve all tenants of a database."""
-    return Call(
-        "select h.worker_name, h.executor_kind, h.status, h.slot_count, h.started_at, h.last_tick_at,"
-        " h.expires_at, h.closed_at, h.info from stepwell.queue_heartbeat as h"
-        " where %s or h.closed_at is null order by h.session_id desc, h.executor_kind limit %s",
-        (with_closed, min(limit, WORKER_LIMIT)),
-        lambda rows: [WorkerSession(*row) for row in rows],
-    )
 
 
 def health(tenant: int) -> Call[list[QueueHealth]]:

@@ -20,7 +20,7 @@ from stepwell.store.connection.wire import Connection
 
 
 class Lost(NamedTuple):
-    """A lease that this worker has lost."""
+    """A lease that this worker has lost; without a unit (0), why it must not claim: frozen or drain."""
 
     unit_id: int
     lease_no: int
@@ -70,7 +70,7 @@ async def set_served(connection: Connection, session_key: int, operations: Seque
 async def heartbeat(
     connection: Connection, session_key: int, held: Sequence[LeaseKey], last_batch_id: int
 ) -> list[Lost]:
-    """Extend the session; `held` are all leases of the worker. Returns the leases that are lost."""
+    """Extend the session; `held` are all leases of the worker. Returns what is lost, and a stop."""
     rows = await _rows(
         connection,
         "select * from stepwell.fn_worker_heartbeat(%s, %s::int[], %s::bigint[], %s::int[], %s)",

@@ -40,7 +40,7 @@ as $$
     with moved as (select greatest(p_at - stepwell.now(), '0') as by),
     alive as (
         update stepwell.worker_session as s
-        set expires_at = s.expires_at + m.by, last_tick_at = s.last_tick_at + m.by
+        set expires_at = s.expires_at + m.by, last_tick_at = s.last_tick_at + m.by, last_ok_at = s.last_ok_at + m.by
         from moved as m where s.closed_at is null
     )
     update stepwell.clock_shift as c set shift = c.shift + m.by from moved as m

@@ -34,7 +34,8 @@ begin
         perform stepwell._executes_check();
     end if;
     _session_of.now := stepwell.now();
-    select s.session_id, s.executor_class_ids, s.is_idle, s.handler_ids into session_id, executor_class_ids, is_idle, handler_ids
+    -- The classes of which it may claim: while it is frozen or drains, none.
+    select s.session_id, s.claim_class_ids, s.is_idle, s.handler_ids into session_id, executor_class_ids, is_idle, handler_ids
     from stepwell.worker_session as s
     where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null and s.expires_at >= _session_of.now;
     if not found then
@@ -73,7 +74,7 @@ begin
         v_tenant_ids := v_tenant_ids || v_fresh.tenant_ids;
         v_unit_ids := v_unit_ids || v_fresh.unit_ids;
     end if;
-    v_is_idle := coalesce(cardinality(v_unit_ids), 0) < p_limit;
+    v_is_idle := coalesce(cardinality(v_unit_ids), 0) < p_limit and p_executor_class_ids <> '{}';
     if v_is_idle <> p_is_idle then
         -- Idle means that the session could take more. A worker asks once more after this has changed, because a
         -- transaction that made something ready meanwhile may not have seen it. It is only a hint, so this never waits

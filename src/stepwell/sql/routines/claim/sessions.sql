@@ -5,7 +5,7 @@
 -- Opens the session of a worker and returns its key, of which only the hash is stored. All its leases will belong to
 -- it. Its claims get only the operations it names; without names they get everything of its executor classes. First
 -- the partitions of the log are made that its reports will write to.
--- Locks: as fn_partitions_ensure.
+-- Locks: as fn_partitions_ensure, then worker_stop, shared.
 -- Idempotency: each call opens another session.
 -- Raises: SW001 when a class is not registered or a number is out of range; 23514 for the name of the generator.
 create or replace function stepwell.fn_worker_register(
@@ -17,6 +17,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
+    v_worker_name constant text := stepwell._redact_text(p_worker_name);
     v_executor_class_ids int[];
     v_session_key bigint;
 begin
@@ -44,12 +45,26 @@ begin
                 else 'lease_seconds: 1 to 86400 are accepted' end;
     end if;
     v_session_key := stepwell._secret_number();
+    -- Whoever freezes waits for this, or this sees that it was frozen.
+    lock table stepwell.worker_stop in row share mode;
     insert into stepwell.worker_session (
-        session_key_hash, worker_name, executor_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info, handler_ids)
-    values (sha256(int8send(v_session_key)), stepwell._redact_text(p_worker_name), v_executor_class_ids, p_slot_count, p_lease_seconds, v_now, v_now,
+        session_key_hash, worker_name, executor_class_ids, claim_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info, handler_ids)
+    values (sha256(int8send(v_session_key)), v_worker_name, v_executor_class_ids,
+        stepwell._claim_classes(v_worker_name, v_executor_class_ids), p_slot_count, p_lease_seconds, v_now, v_now,
         v_now + make_interval(secs => p_lease_seconds), stepwell._redact(p_info, stepwell._redaction_pattern()), stepwell._handlers_of(p_operation_names));
     return v_session_key;
 end
+$$;
+
+-- The executor classes of which a worker of this name may claim, of those that it serves: none while it is frozen or drains, and
+-- none that is frozen.
+create or replace function stepwell._claim_classes(p_worker_name text, p_executor_class_ids int[]) returns int[]
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select case when exists (select from stepwell.worker_stop as w where w.worker_name = p_worker_name) then '{}'
+        else array(select c.class_id from unnest(p_executor_class_ids) as c (class_id)
+            where not exists (select from stepwell.worker_stop as w where w.executor_class_id = c.class_id)) end
 $$;
 
 -- A number that nobody can guess: 63 bits of the random source of the server.
@@ -118,7 +133,8 @@ for each row
 execute function stepwell._operation_handler();
 
 -- Extends a session, and so all its leases, by changing one row. Returns the leases that the worker has lost or must
--- stop (cancelled), and deletes the notes of claims that were reported.
+-- stop (cancelled), and deletes the notes of claims that were reported. A row without a unit says that the worker must not claim
+-- (frozen, drain): it releases what it has not begun.
 -- Locks: the session row.
 -- Idempotency: yes.
 -- Raises: SW005 when the session has ended: the worker must open a new one.
@@ -132,14 +148,16 @@ as $$
 declare
     v_now constant timestamptz := stepwell.now();
     v_session_id bigint;
+    v_worker_name text;
+    v_is_stopped boolean;
 begin
     if coalesce(current_setting('stepwell.binding', true), '') <> '' then
         perform stepwell._executes_check();
     end if;
     update stepwell.worker_session as s
-    set last_tick_at = v_now, expires_at = v_now + make_interval(secs => s.lease_seconds)
+    set last_tick_at = v_now, last_ok_at = v_now, held_count = cardinality(p_unit_ids), expires_at = v_now + make_interval(secs => s.lease_seconds)
     where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null and s.expires_at >= v_now
-    returning s.session_id into v_session_id;
+    returning s.session_id, s.worker_name, s.claim_class_ids = '{}' into v_session_id, v_worker_name, v_is_stopped;
     if not found then
         raise exception using errcode = 'SW005',
             message = 'the session of this worker has ended and its leases with it; open a new one';
@@ -154,5 +172,9 @@ begin
     from unnest(p_tenant_ids, p_unit_ids, p_lease_nos) as q (tenant_id, unit_id, lease_no)
     left join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where u.lease_session_id is distinct from v_session_id or u.lease_no <> q.lease_no;
+    if v_is_stopped then
+        return query
+        select 0::bigint, 0, coalesce(min(w.stop_kind), 'frozen') from stepwell.worker_stop as w where w.worker_name = v_worker_name;
+    end if;
 end
 $$;

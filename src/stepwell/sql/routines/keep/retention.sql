@@ -21,7 +21,7 @@ declare
     v_part text;
 begin
     foreach v_part in array array['runs', 'jobs', 'dead_letters', 'replays', 'receipts', 'evidence_file', 'http_answer',
-        'slots', 'transition_idempotency', 'event_inbox', 'event_validation_audit', 'worker_session', 'governance_problem',
+        'slots', 'transition_idempotency', 'event_inbox', 'event_validation_audit', 'worker_session', 'governance_problem', 'governance_summary',
         'event_log_months'] loop
         return query select v_part, stepwell._retention_try(v_part, v_now, v_limit);
     end loop;
@@ -136,6 +136,22 @@ begin
                 where x.session_id = any (array(
                     select s.session_id from stepwell.worker_session as s
                     where s.closed_at < p_now - make_interval(days => stepwell._limit('retention.worker_session_days'))
+                    limit p_limit))
+                returning 1
+            )
+            select count(*) into v_count from gone;
+            -- A worker that is gone needs no stop, unless its silence is still a problem.
+            delete from stepwell.worker_stop as w
+            where w.worker_name is not null
+                and not exists (select from stepwell.worker_session as s where s.worker_name = w.worker_name)
+                and not exists (select from stepwell.governance_problem as p
+                    where p.tenant_id = 1 and p.category_code = 'silent_worker' and p.closed_at is null and p.title = w.worker_name);
+        when 'governance_summary' then
+            with gone as (
+                delete from stepwell.governance_summary as x
+                where x.ctid = any (array(
+                    select y.ctid from stepwell.governance_summary as y
+                    where y.written_at < p_now - make_interval(days => stepwell._limit('retention.summary_days'))
                     limit p_limit))
                 returning 1
             )

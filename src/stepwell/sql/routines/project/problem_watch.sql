@@ -324,7 +324,7 @@ begin
             -- Asked so that the index of all open dead letters is no way to answer: it would be read for each problem.
             when 'dead_letter' then case when (select bool_or(d.resolved_at is null) from stepwell.job_dead_letter as d
                 where d.tenant_id = p.tenant_id and d.unit_id = p.unit_id) is not true then 'it was replayed or removed' end
-            when 'silent_worker' then stepwell._worker_recovered(p.subject, p.opened_at)
+            when 'silent_worker' then stepwell._worker_answers(p.subject, p.title, p.opened_at)
             when 'overdue_step' then case when u.unit_id is null or stepwell._has_ended(u.state_code) then 'it ended'
                 when u.deadline_at is null or u.deadline_at > stepwell.now() then 'its deadline was changed' end
             when 'event_lag' then case when not exists (select from stepwell.vw_governance_event_lag as v
@@ -372,16 +372,19 @@ begin
 end
 $$;
 
--- Why a silent worker is no problem any more: it answered again after it fell silent, or another worker of its class did a good
--- tick after that. Null while nobody did. p_subject is session:class.
-create or replace function stepwell._worker_recovered(p_subject text, p_opened_at timestamptz) returns text
+-- Why a silent worker is no problem any more: it did a good tick after it fell silent, or another worker did that serves its class
+-- and may claim. Null while nobody did, and while the worker or its class is frozen. To register is no tick: a worker that ends as
+-- often as it starts serves nothing. p_subject is session:class.
+create or replace function stepwell._worker_answers(p_subject text, p_worker_name text, p_opened_at timestamptz) returns text
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select case when h.session_id::text = split_part(p_subject, ':', 1) then 'the worker answers again'
         else format('worker %s serves the class %s', h.worker_name, h.executor_kind) end
     from stepwell.queue_heartbeat as h
-    where h.status = 'alive' and h.last_tick_at > p_opened_at and h.executor_kind = split_part(p_subject, ':', 2)
-    order by h.session_id::text <> split_part(p_subject, ':', 1), h.last_tick_at desc
+    where h.status = 'alive' and h.last_ok_at > p_opened_at and h.executor_kind = split_part(p_subject, ':', 2) and not h.is_frozen
+        and (not h.is_draining or h.session_id::text = split_part(p_subject, ':', 1))
+        and not exists (select from stepwell.worker_stop as w where w.stop_kind = 'frozen' and w.worker_name = p_worker_name)
+    order by h.session_id::text <> split_part(p_subject, ':', 1), h.last_ok_at desc
     limit 1
 $$;

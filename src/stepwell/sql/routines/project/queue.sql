@@ -238,7 +238,7 @@ left join lateral (
     where d.tenant_id = u.tenant_id and d.workflow_id = stepwell._run_of(u.unit_id) offset 0
 ) as g on true;
 
--- Heartbeats of each worker session and executor class. Executors come from executor_class, which never names the
+-- Heartbeats of each worker session and executor class. A heartbeat is good (last_ok_at) when it was accepted. Executors come from executor_class, which never names the
 -- template generator.
 create or replace view stepwell.queue_heartbeat with (security_invoker = true) as
 select
@@ -249,14 +249,19 @@ select
     s.started_at,
     s.last_tick_at,
     s.expires_at,
-    case when s.closed_at is null and s.expires_at >= stepwell.now() then s.last_tick_at end as last_ok_at,
+    s.last_ok_at,
     case
         when s.closed_at is not null then 'closed'
         when s.expires_at < stepwell.now() or s.last_tick_at < stepwell.now() - h.threshold then 'silent'
         else 'alive'
     end as status,
     s.closed_at,
-    s.info
+    s.info,
+    c.class_name as worker_class,
+    h.threshold,
+    exists (select from stepwell.worker_stop as w
+        where w.stop_kind = 'frozen' and (w.worker_name = s.worker_name or w.executor_class_id = c.executor_class_id)) as is_frozen,
+    exists (select from stepwell.worker_stop as w where w.stop_kind = 'drain' and w.worker_name = s.worker_name) as is_draining
 from stepwell.worker_session as s
 cross join lateral unnest(s.executor_class_ids) as k (executor_class_id)
 inner join stepwell.executor_class as c on k.executor_class_id = c.executor_class_id

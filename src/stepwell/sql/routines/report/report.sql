@@ -33,7 +33,7 @@ begin
         perform stepwell._executes_check();
     end if;
     -- Read without a lock: a recovery that overtakes this report changes the units' leases, and the core sees that.
-    select s.session_id, s.executor_class_ids, s.is_idle, s.handler_ids
+    select s.session_id, s.claim_class_ids, s.is_idle, s.handler_ids
     into v_session_id, v_executor_class_ids, v_is_idle, v_handler_ids
     from stepwell.worker_session as s
     where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null and s.expires_at >= v_now;
