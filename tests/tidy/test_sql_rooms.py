@@ -172,6 +172,7 @@ IN_ANOTHER_FILE: dict[str, str] = {
     "_waits_open": _KIND,
     "_subruns_start": _KIND,
     "_humans_open": _KIND,
+    "_why_not_claimed": "what limits, queue and workers do to a ready unit is a subject of its own",
     "_tenant_room": _CAP,
     "_start_rate_check": _CAP,
     "_writes_take": _CAP,

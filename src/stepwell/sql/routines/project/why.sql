@@ -1,4 +1,5 @@
--- Why nobody works on a unit now, in one sentence, and who can change that.
+-- Why nobody works on a unit now, in one sentence, and who can change that. What the queue does to a ready unit is in
+-- why_queue.sql, the chain of causes in unblock.sql.
 
 -- Why nobody works on a unit (run, step, task or job) now, or who does: a code, one sentence in each language, and who
 -- can change it. The sentences are texts of the registry (why.<code>, or why.<code>.<variant> where the facts name one).
@@ -13,38 +14,84 @@ as $$
 #variable_conflict use_column
 declare
     v_unit stepwell.work_unit;
-    v_child stepwell.work_unit;
     v_found record;
-    v_problem record;
 begin
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if not found then
         raise exception using errcode = 'SW002', message = format('%s does not exist', stepwell._unit_ref(p_unit_id));
     end if;
-    if v_unit.scope = 'workflow_run' and v_unit.state_code = 'in_progress' then
-        -- For a run the answer is that of its first open step.
-        select u.* into v_child
-        from stepwell.work_unit as u
-        where u.tenant_id = p_tenant_id and u.unit_id between p_unit_id + 1 and stepwell._run_last(stepwell._run_of(p_unit_id))
-            and not stepwell._has_ended(u.state_code)
-        order by u.state_code = 'not_started', u.unit_id
-        limit 1;
-        if found then
-            v_unit := v_child;
-        end if;
-    end if;
-    select w.* into v_found from stepwell._why(v_unit) as w;
-    select p.reason, p.retry_at into v_problem from stepwell.governance_problem as p
-    where p.tenant_id = p_tenant_id and p.category_code = 'set_aside' and p.unit_id = v_unit.unit_id and p.closed_at is null
-    order by p.problem_id desc limit 1;
-    if found and v_found.code <> 'ended' then
-        select 'set_aside' as code, 'operator' as who, jsonb_build_object('name', stepwell._unit_name(v_unit),
-            'reason', v_problem.reason, 'until', v_problem.retry_at) as facts into v_found;
-    end if;
+    v_unit := stepwell._why_unit(v_unit);
+    select w.* into v_found from stepwell._why_found(v_unit) as w;
     return query
     select v_found.code, stepwell._text_fill(k.text_key, 'en', v_found.facts), stepwell._text_fill(k.text_key, 'vi', v_found.facts), v_found.who
     from (select concat_ws('.', 'why', v_found.code, v_found.facts ->> 'variant') as text_key) as k;
 end
+$$;
+
+-- The unit whose reason is that of this one: for a run in progress its first open step, else the unit itself.
+create or replace function stepwell._why_unit(p_unit stepwell.work_unit) returns stepwell.work_unit
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_step stepwell.work_unit;
+begin
+    if p_unit.scope = 'workflow_run' and p_unit.state_code = 'in_progress' then
+        select u.* into v_step
+        from stepwell.work_unit as u
+        where u.tenant_id = p_unit.tenant_id
+            and u.unit_id between p_unit.unit_id + 1 and stepwell._run_last(stepwell._run_of(p_unit.unit_id))
+            and not stepwell._has_ended(u.state_code)
+        order by u.state_code = 'not_started', u.unit_id
+        limit 1;
+        if found then
+            return v_step;
+        end if;
+    end if;
+    return p_unit;
+end
+$$;
+
+-- The reason of this unit, whatever causes it: held, set aside, or what _why finds.
+create or replace function stepwell._why_found(p_unit stepwell.work_unit)
+returns table (code text, facts jsonb, who text)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_found record;
+    v_problem record;
+begin
+    select w.* into v_found from stepwell._why(p_unit) as w;
+    if v_found.code in ('ended', 'write_cap') then
+        return query select v_found.code, v_found.facts, v_found.who;
+        return;
+    end if;
+    return query select w.* from stepwell._why_held(p_unit, v_found.code) as w;
+    if found then
+        return;
+    end if;
+    select p.reason, p.retry_at into v_problem from stepwell.governance_problem as p
+    where p.tenant_id = p_unit.tenant_id and p.category_code = 'set_aside' and p.unit_id = p_unit.unit_id and p.closed_at is null
+    order by p.problem_id desc limit 1;
+    if found then
+        return query select 'set_aside', jsonb_build_object('name', stepwell._unit_name(p_unit),
+            'reason', v_problem.reason, 'until', v_problem.retry_at), 'operator';
+    else
+        return query select v_found.code, v_found.facts, v_found.who;
+    end if;
+end
+$$;
+
+-- The incident hold that keeps a unit back, for one that could go on otherwise; no row when there is none.
+-- Holds join here: code `hold`, facts name and reason, who `operator`.
+create or replace function stepwell._why_held(p_unit stepwell.work_unit, p_code text)
+returns table (code text, facts jsonb, who text)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select null::text, null::jsonb, null::text where false and (p_unit).unit_id is not null and p_code is not null
 $$;
 
 -- The reason behind fn_why_not_running: a code, the values for its sentence, and who can change it. A unit for which no
@@ -61,8 +108,7 @@ declare
 begin
     if p_unit.state_code in ('completed', 'skipped', 'cancelled', 'cannot_complete', 'approved', 'rejected', 'expired',
         'merged', 'confirmed', 'void', 'reversed') or (p_unit.scope = 'workflow_run' and p_unit.state_code = 'failed') then
-        return query select 'ended', jsonb_build_object('name', v_name, 'state', p_unit.state_code),
-            case when p_unit.state_code in ('failed', 'cannot_complete') then 'reviewer' else 'nobody' end;
+        return query select w.* from stepwell._why_ended(p_unit, v_name) as w;
     elsif p_unit.scope = 'step' and p_unit.executor_class_id is null and p_unit.pic_id is null
         and (p_unit.state_code in ('in_progress', 'overdue') or (p_unit.state_code in ('failed', 'blocked') and exists (
             select from stepwell.work_unit as w where w.tenant_id = p_unit.tenant_id and w.parent_id = p_unit.unit_id
@@ -112,6 +158,34 @@ begin
 end
 $$;
 
+-- How an ended unit ended. One without attempts left names what it died of; the cap on the writes of a run has its own code.
+create or replace function stepwell._why_ended(p_unit stepwell.work_unit, p_name text)
+returns table (code text, facts jsonb, who text)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    v_reason text;
+begin
+    if p_unit.scope in ('step', 'job') and p_unit.state_code = 'cannot_complete' then
+        if (select v.reason_code from stepwell.policy_verdict as v
+            where v.tenant_id = p_unit.tenant_id and v.unit_id = p_unit.unit_id order by v.verdict_id desc limit 1) = 'writes_exhausted' then
+            return query select 'write_cap', jsonb_build_object('name', p_name,
+                'limit', stepwell._writes_cap(p_unit.tenant_id, stepwell._run_of(p_unit.unit_id))), 'operator';
+            return;
+        end if;
+        select rtrim(coalesce(f.error ->> 'message', f.error ->> 'type'), '.') into v_reason
+        from stepwell.unit_failure as f
+        where f.tenant_id = p_unit.tenant_id and f.unit_id = p_unit.unit_id
+        order by f.lease_no desc, f.failed_at desc limit 1;
+    end if;
+    return query select 'ended', jsonb_build_object('name', p_name, 'state', p_unit.state_code, 'reason', left(v_reason, 300),
+            'variant', case when v_reason is not null then 'dead' end),
+        case when p_unit.state_code in ('failed', 'cannot_complete') then 'reviewer' else 'nobody' end;
+end
+$$;
+
 -- The open approval that a unit waits for, or that it is; no row when there is none.
 create or replace function stepwell._why_approval(p_unit stepwell.work_unit, p_name text)
 returns table (code text, facts jsonb, who text)
@@ -120,10 +194,11 @@ set search_path = stepwell, pg_temp
 as $$
     select
         'approval',
-        jsonb_build_object('name', p_name, 'approval', stepwell._unit_ref(a.approval_id), 'quorum', a.quorum, 'agreed', (
+        jsonb_build_object('name', p_name, 'approval', stepwell._unit_ref(a.approval_id), 'approval_id', a.approval_id, 'quorum', a.quorum, 'agreed', (
             select count(*) from stepwell.approval_vote as v
             where v.tenant_id = a.tenant_id and v.approval_id = a.approval_id and v.decision = 'approve')),
-        'reviewer'
+        case when a.approvers is not null then 'person:' || array_to_string(a.approvers, ', ')
+            else coalesce('role:' || a.approver_role, 'reviewer') end
     from stepwell.approval_detail as a
     where a.tenant_id = p_unit.tenant_id and p_unit.unit_id in (a.subject_unit_id, a.approval_id) and a.decided_at is null
     order by a.approval_id desc
@@ -146,7 +221,7 @@ begin
     select t.due_at into v_due_at from stepwell.timer as t
     where t.tenant_id = p_unit.tenant_id and t.unit_id = p_unit.unit_id and t.timer_kind = 'start';
     if found then
-        return query select 'schedule', jsonb_build_object('name', p_name, 'at', v_due_at), 'clock';
+        return query select w.* from stepwell._why_timed('schedule', jsonb_build_object('name', p_name, 'at', v_due_at), v_due_at) as w;
         return;
     end if;
     select g.step_id into v_conditional
@@ -188,85 +263,6 @@ begin
 end
 $$;
 
--- Why nobody works on a ready unit: its time has not come, it is in line for a limit, no worker serves its class or its
--- operation, it is about to be claimed, or it is the work of a person.
-create or replace function stepwell._why_not_claimed(p_unit stepwell.work_unit, p_name text)
-returns table (code text, facts jsonb, who text)
-language plpgsql stable
-set search_path = stepwell, pg_temp
-as $$
-#variable_conflict use_column
-declare
-    v_found record;
-    v_class text;
-begin
-    select t.timer_kind, t.due_at into v_found from stepwell.timer as t
-    where t.tenant_id = p_unit.tenant_id and t.unit_id = p_unit.unit_id and t.timer_kind in ('start', 'retry');
-    if found then
-        return query select case v_found.timer_kind when 'retry' then 'retry' else 'schedule' end,
-            jsonb_build_object('name', p_name, 'at', v_found.due_at, 'attempt', p_unit.attempt_count + 1,
-                'max_attempts', p_unit.max_attempts), 'clock';
-        return;
-    end if;
-    if p_unit.executor_class_id is null then
-        select d.config ->> 'role' as role into v_found
-        from stepwell.workflow_step_def as d
-        where d.tenant_id = p_unit.tenant_id and d.version_id = p_unit.version_id and d.step_no = p_unit.def_no
-            and d.step_kind = 'human';
-        return query select case when not found and p_unit.scope <> 'task' then 'unexplained'
-            when p_unit.pic_id is not null then 'assigned' else 'human' end,
-            jsonb_build_object('name', p_name, 'role', v_found.role, 'state', p_unit.state_code,
-                'variant', case when v_found.role is null and p_unit.pic_id is null and (found or p_unit.scope = 'task') then 'anyone' end,
-                'person', stepwell._person_name(p_unit.tenant_id, p_unit.pic_id)),
-            coalesce('person:' || stepwell._person_name(p_unit.tenant_id, p_unit.pic_id), 'role:' || v_found.role, 'anyone');
-        return;
-    end if;
-    select c.class_name into v_class from stepwell.executor_class as c where c.executor_class_id = p_unit.executor_class_id;
-    select s.max_count, s.rate_count, s.rate_seconds,
-        s.rate_used_count >= s.rate_count and s.used_count < s.max_count as by_rate, (
-        select min(k.back_at) from stepwell.rate_token as k
-        where k.tenant_id = l.tenant_id and k.slot_key = l.slot_key) as back_at, (
-        select count(*) from stepwell.job_line as b
-        where b.tenant_id = l.tenant_id and b.slot_key = l.slot_key and (b.rank, b.unit_id) <= (l.rank, l.unit_id)
-    ) as place into v_found
-    from stepwell.job_line as l
-    inner join stepwell.concurrency_slot as s on l.tenant_id = s.tenant_id and l.slot_key = s.slot_key
-    where l.tenant_id = p_unit.tenant_id and l.slot_key = p_unit.slot_key and l.rank = -p_unit.priority
-        and l.unit_id = p_unit.unit_id;
-    if found and v_found.by_rate then
-        return query select 'rate', jsonb_build_object('name', p_name, 'key', p_unit.slot_key, 'place', v_found.place,
-            'limit', v_found.rate_count, 'seconds', v_found.rate_seconds, 'at', v_found.back_at), 'clock';
-    elsif found then
-        return query select 'concurrency', jsonb_build_object('name', p_name, 'key', p_unit.slot_key,
-            'limit', v_found.max_count, 'place', v_found.place), 'engine';
-    elsif not exists (select from stepwell.job_ready as r where r.executor_class_id = p_unit.executor_class_id
-        and r.tenant_id = p_unit.tenant_id and r.workspace_id = stepwell._workspace_of(p_unit.tenant_id, p_unit.unit_id) and r.rank = -p_unit.priority
-        and r.operation_id = p_unit.operation_id and r.unit_id = p_unit.unit_id) then
-        return query select 'unexplained', jsonb_build_object('name', p_name, 'state', p_unit.state_code), 'operator';
-    elsif not exists (select from stepwell.worker_session as s
-        where s.closed_at is null and s.expires_at >= stepwell.now() and p_unit.executor_class_id = any (s.executor_class_ids)) then
-        return query select 'no_worker', jsonb_build_object('name', p_name, 'class', v_class), 'operator';
-    elsif not exists (select from stepwell.worker_session as s
-        where s.closed_at is null and s.expires_at >= stepwell.now() and p_unit.executor_class_id = any (s.executor_class_ids)
-            and (s.handler_ids is null or (select o.handler_id from stepwell.operation as o
-                where o.tenant_id = p_unit.tenant_id and o.operation_id = p_unit.operation_id) = any (s.handler_ids))) then
-        return query select 'no_handler', jsonb_build_object('name', p_name, 'operation', (
-            select o.operation_name from stepwell.operation as o
-            where o.tenant_id = p_unit.tenant_id and o.operation_id = p_unit.operation_id)), 'operator';
-    elsif (select count(*) from stepwell.tenant_lease as l
-            inner join stepwell.work_unit as u on l.tenant_id = u.tenant_id and l.unit_id = u.unit_id and l.lease_no = u.lease_no
-            where l.tenant_id = p_unit.tenant_id and u.lease_session_id is not null)
-        >= (select t.max_concurrency from stepwell.tenant as t where t.tenant_id = p_unit.tenant_id) then
-        return query select 'tenant_cap', jsonb_build_object('name', p_name, 'limit',
-            (select t.max_concurrency from stepwell.tenant as t where t.tenant_id = p_unit.tenant_id)), 'operator';
-    else
-        return query select 'queued', jsonb_build_object('name', p_name, 'class', v_class, 'place', (
-            select count(*) from stepwell.job_ready as r where r.tenant_id = p_unit.tenant_id
-                and r.executor_class_id = p_unit.executor_class_id and (r.rank, r.unit_id) <= (-p_unit.priority, p_unit.unit_id))), 'worker';
-    end if;
-end
-$$;
-
 -- What a waiting unit waits for: an approval, an event, a time, another run, the items of a Map, a person.
 create or replace function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text)
 returns table (code text, facts jsonb, who text)
@@ -292,7 +288,7 @@ begin
         return;
     end if;
     if p_unit.waiting_facet = 'waiting_time_gate' and v_until is not null then
-        return query select 'schedule', jsonb_build_object('name', p_name, 'at', v_until), 'clock';
+        return query select w.* from stepwell._why_timed('schedule', jsonb_build_object('name', p_name, 'at', v_until), v_until) as w;
         return;
     end if;
     select string_agg(format('%s ({state.%s.label})', stepwell._run_of(u.unit_id), u.state_code), ', ' order by u.unit_id) as runs into v_found

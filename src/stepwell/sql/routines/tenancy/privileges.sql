@@ -104,8 +104,8 @@ as $$
             fn_sign_in_salt, fn_sign_in, fn_sign_out, fn_sessions_read, fn_sessions_revoke, fn_password_set, fn_link_create, fn_link_use,
             fn_link_enter, fn_account_read, fn_roles_read, fn_tokens_page,
             fn_slack_user_map, fn_slack_user_unmap,
-            fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _reader_waits_since, _step_is_own, _approval_is_asked}'),
-        ('reader', '{fn_run_state_at, fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _reader_waits_since, _step_is_own, _approval_is_asked}')
+            fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _leased_units, _transaction_holder, _reader_waits_since, _step_is_own, _approval_is_asked}'),
+        ('reader', '{fn_run_state_at, fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _leased_units, _transaction_holder, _reader_waits_since, _step_is_own, _approval_is_asked}')
     ) as p (process, function_names)
     cross join lateral unnest(p.function_names) as f (function_name)
 $$;
