@@ -16,8 +16,9 @@ from stepwell.define.json_schema import problem_of
 from stepwell.errors import InvalidInput, NotFound
 from stepwell.handles import RunHandle
 from stepwell.store.calls import people as calls
-from stepwell.store.calls import views, words
+from stepwell.store.calls import unblock, views, words
 from stepwell.store.calls.people import Approval, Checkpoint, Comment, Dependent, HumanStep
+from stepwell.store.calls.unblock import Cause
 from stepwell.unit_numbers import short
 
 if TYPE_CHECKING:
@@ -91,6 +92,11 @@ class PeopleCalls(Calls):
         """The state of a step and its reason, as one sentence in each language."""
         unit_id = await self.step_id_of(step)
         return await self._perform(lambda tenant: views.why(tenant, unit_id))
+
+    async def unblock_path(self, step: StepName) -> list[Cause]:
+        """The causes from a step, run or job to the root: who can act, what helps, when it is expected."""
+        unit_id = await self.step_id_of(step)
+        return await self._perform(lambda tenant: unblock.path(tenant, unit_id))
 
     # -- the calls of the document ------------------------------------------------------------------------
 

@@ -212,6 +212,7 @@ class SyncCalls:
     step = _Blocking(PeopleCalls.step)
     tasks = _Blocking(PeopleCalls.tasks)
     why = _Blocking(PeopleCalls.why)
+    unblock_path = _Blocking(PeopleCalls.unblock_path)
     step_assign = _Blocking(PeopleCalls.step_assign)
     step_claim = _Blocking(PeopleCalls.step_claim)
     step_release = _Blocking(PeopleCalls.step_release)

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.acceptance.running import run as stepwell
-from tests.sql.drive import Engine, human, operation
+from tests.sql.drive import Engine, human, operation, subworkflow
 from tests.support.roles import api
 
 # Each command is a process; 25 of them can take more than the default limit on a busy machine.
@@ -23,6 +23,24 @@ def run(dsn: str):
         return done.stdout + done.stderr
 
     return command
+
+
+def test_the_causes_of_a_step_are_shown_down_to_the_root(run, db: psycopg.Connection):
+    engine = Engine(db)
+    engine.publish("inner", human("sign", role="office"))
+    engine.publish("outer", subworkflow("call", "inner"), operation("after"))
+    run_id = engine.start("outer")
+    shown = run("why", f"{run_id}/after")
+    assert "after waits for call (In progress).\n└─ call waits for its sub-workflow, run" in shown
+    assert "   └─ sign waits for a person (role: office)." in shown
+    assert f"what helps   stepwell step claim {run_id + 1}.1" in shown
+    vietnamese = run("why", str(run_id), "--lang", "vi")
+    assert "sign chờ một người thực hiện (vai trò: office)." in vietnamese
+    assert "ai có thể làm  vai trò office" in vietnamese
+    assert "what helps" in run("runs", "show", str(run_id))
+    (_, root) = json.loads(run("why", str(run_id), "--json"))
+    assert (root["code"], root["action"]) == ("human", "claim")
+    assert json.loads(run("runs", "show", str(run_id), "--json"))["unblock_path"][-1]["code"] == "human"
 
 
 def test_a_step_is_completed_and_corrected_on_the_command_line(run, db: psycopg.Connection):

@@ -6,7 +6,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.sql.drive import Engine, operation
+from tests.sql.drive import Engine, human, operation, subworkflow
 
 
 @pytest.fixture
@@ -21,6 +21,24 @@ def test_the_reason_of_a_step_names_what_it_waits_for(api: httpx.Client, run_id:
     assert found["code"] == "dependency"
     assert "a" in found["sentence_en"]
     assert found["sentence_vi"]
+
+
+def test_the_chain_of_causes_names_what_helps(api: httpx.Client, db: psycopg.Connection):
+    engine = Engine(db)
+    engine.publish("inner", human("sign", role="office"))
+    engine.publish("outer", subworkflow("call", "inner"), operation("after"))
+    run = engine.start("outer")
+    after = engine.unit(run, "after")
+    found = api.get(f"/api/v1/units/{after}/unblock-path").json()
+    assert [cause["code"] for cause in found] == ["dependency", "subworkflow", "human"]
+    root = found[-1]
+    assert (root["action"], root["who"], root["needs"]) == ("claim", "role:office", [])
+    assert root["call_path"] == f"/steps/{root['unit_id']}/claim"
+    step = api.get(f"/api/v1/runs/{run}/steps/2", params={"include": "why,actions"}).json()
+    shown = step["why"]["path"]
+    assert [cause["unit_id"] for cause in shown] == [cause["unit_id"] for cause in found]
+    assert shown[-1]["help"]["action"] == "claim"
+    assert [cause["help"] for cause in shown[:-1]] == [None, None]
 
 
 def states_then(api: httpx.Client, run_id: int, at: object) -> dict[str, str]:
@@ -54,6 +72,7 @@ def test_past_states_of_a_run_are_shown(api: httpx.Client, db: psycopg.Connectio
         ("/runs/999/then?at=1", 404),
         ("/units/999/why-not-running", 404),
         ("/units/0/why-not-running", 422),
+        ("/units/999/unblock-path", 404),
     ],
 )
 def test_a_wrong_request_gets_a_problem(api: httpx.Client, run_id: int, path: str, status: int):

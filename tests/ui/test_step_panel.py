@@ -164,3 +164,20 @@ def test_axe_finds_no_violation_in_an_open_panel(page: Page, run: int):
         for section in ("content", "inputs", "attempts", "approvals", "events"):
             panel(page, run, "measure", 2, f"&open={section}")
             clean(page, ALL_RULES if theme == THEMES[0] else CONTRAST)
+
+
+@pytest.mark.requirement("UI-14")
+def test_the_panel_leads_to_the_cause_at_the_root_and_acts_there(page: Page, run: int, engine: Engine):
+    found = panel(page, run, "sign", 3)
+    way = found.get_by_text("What is behind it").locator("..")
+    expect(way).to_contain_text("measure waits for a person (role: shop).")
+    expect(way).to_contain_text(f"stepwell step claim {run}.2")
+    way.get_by_role("button", name="Claim").click()
+    expect(way).to_contain_text("measure is being done by ada.")
+    assert engine.state(engine.unit(run, "measure")) == "in_progress"
+    expect(way.get_by_role("button", name="Complete…")).to_be_visible()
+    for theme in THEMES:
+        page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+        clean(page, ALL_RULES if theme == THEMES[0] else CONTRAST)
+    way.get_by_role("link", name="Go to measure").click()
+    expect(page.get_by_role("complementary", name="Step measure")).to_be_visible()

@@ -104,6 +104,25 @@ class StepsPart(Shape):
     behind: dict[str, int] = Field(default_factory=dict, description="the step that it waits behind")
 
 
+class Cause(Shape):
+    """One cause of a chain, what helps against it, and when it is expected to be over."""
+
+    unit_id: str
+    run_id: int
+    no: int
+    name: str
+    code: str = Field(examples=["human"])
+    en: str
+    vi: str
+    who: str | None
+    action: str | None = Field(description="the call that helps", examples=["claim"])
+    target_id: str | None = Field(description="the step, run or approval of the call")
+    command: str | None = Field(examples=["stepwell step claim 8.1"])
+    expected_at: datetime | None
+    past_runs: int | None = Field(description="how many past runs the expectation is from; null: a set time")
+    help: ActionView | None = Field(default=None, description="at the root: whether the caller may act")
+
+
 class Why(Shape):
     """Why something does not go on, in two languages, and who can act."""
 
@@ -111,6 +130,7 @@ class Why(Shape):
     en: str
     vi: str
     who: str | None = Field(examples=["role:clerk"])
+    path: list[Cause] = Field(default_factory=list, description="of a step: from it to the cause at the root")
 
 
 class Rollup(Shape):

@@ -19,7 +19,7 @@ from stepwell.api.pages import Cursor, Limit, Page, next_of, page_of, seek
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Id, Shown, as_json
 from stepwell.errors import InvalidInput, NotFound
-from stepwell.store.calls import events, past, run_list, views
+from stepwell.store.calls import events, past, run_list, unblock, views
 from stepwell.store.calls import runs as calls
 from stepwell.store.calls.run_list import Colour, RunFilter, RunState
 
@@ -149,6 +149,25 @@ class WhyNotRunning(Shown):
     sentence_en: str
     sentence_vi: str
     who: str | None
+
+
+class UnblockView(Shown):
+    """One cause of a chain, what helps against it, and when it is expected to be over."""
+
+    place: int = Field(description="1: the unit itself; the last one is the root")
+    unit_id: Id
+    unit_name: str = Field(examples=["sign-off"])
+    code: str = Field(examples=["human"])
+    sentence_en: str
+    sentence_vi: str
+    who: str | None = Field(examples=["role:clerk"])
+    action: str | None = Field(description="the call that helps", examples=["claim"])
+    target_id: Id | None = Field(description="the step, run or approval of the call")
+    call_path: str | None = Field(description="path of the call under /api/v1")
+    needs: list[str] | None = Field(description="fields that its body must have")
+    command: str | None = Field(examples=["stepwell step claim 8.1"])
+    expected_at: datetime | None = Field(description="a set time, or when the step ended in past runs")
+    past_runs: int | None = Field(description="how many past runs expected_at is from")
 
 
 class UnitThen(Shown):
@@ -296,6 +315,12 @@ async def why_not_running(unit_id: Number, caller: Caller) -> WhyNotRunning:
         sentence_vi=why.sentence_vi,
         who=why.who,
     )
+
+
+@router.read("/units/{unit_id}/unblock-path", summary="The causes from a unit to the root, and what helps")
+async def unblock_path(unit_id: Number, caller: Caller) -> list[UnblockView]:
+    found = await caller.perform(unblock.path(caller.tenant_id, unit_id))
+    return [UnblockView.model_validate(cause) for cause in found]
 
 
 @router.read("/runs/{run_id}/then", summary="A past state of a run")

@@ -31,6 +31,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "simulate": _entry("simulate", "Show what a workflow would do, without a database."),
         "start": _entry("start", "Start a run of a published workflow."),
         "runs": _entry("runs", "List, show and watch runs; cancel, pause, resume or retry them."),
+        "why": _entry("why", "Show why something does not run, down to the root, and what helps."),
         "signal": _entry("signal", "Send an event to a run."),
         "schedule": _entry("schedule", "Start runs at fixed times: set, show, pause and delete schedules."),
         "jobs": _entry("jobs", "List, show, cancel and retry jobs."),

@@ -21,8 +21,9 @@ from stepwell.cli.connect import (
     print_json,
 )
 from stepwell.cli.ids import ApprovalOption, RunArgument, RunName, RunsArgument
-from stepwell.store.calls import events, past, words
+from stepwell.store.calls import events, past, unblock, words
 from stepwell.translations import Lang
+from stepwell.unit_numbers import PLACE_BITS
 
 if TYPE_CHECKING:
     from stepwell.cli.run_tree import Picture
@@ -87,20 +88,26 @@ def show(
 ) -> None:
     """Show a run: its state, each step, and why a step that has not ended is not running."""
     from stepwell.cli.run_tree import draw, picture
+    from stepwell.cli.way_out import draw_way
 
     if at is not None:
         _show_then(context, run, past.read_point(at), lang, as_json)
         return
 
-    async def read(client: Client) -> tuple[Picture, render.Look | None]:
+    async def read(client: Client) -> tuple[Picture, list[unblock.Cause], render.Look | None]:
         shown = await picture(client, await run.number(client))
-        return shown, None if as_json else await render.Look.read(client, lang)
+        way: list[unblock.Cause] = []
+        if shown.run.finished_at is None:
+            way = await client.perform(unblock.path(client.tenant_id, shown.run.run_id << PLACE_BITS))
+        return shown, way, None if as_json else await render.Look.read(client, lang)
 
-    shown, look = ask(context, read)
+    shown, way, look = ask(context, read)
     if look is None:
-        print_json(_document(shown))
-    else:
-        render.console().print(draw(look, shown))
+        print_json({**_document(shown), "unblock_path": way})
+        return
+    render.console().print(draw(look, shown))
+    if way:
+        render.console().print("", draw_way(look, way), sep="\n")
 
 
 @app.command()

@@ -8,6 +8,7 @@ export type Snapshot = Answer<"run_snapshot">;
 export type RunChange = Schemas["RunChange"];
 export type StreamChanges = Schemas["StreamChanges"];
 export type Why = Schemas["Why"];
+export type Cause = Schemas["Cause"];
 export type Milestone = Schemas["Milestone"];
 export type Layout = Answer<"layout_of_version">;
 export type Scope = Schemas["LayoutScope"];

@@ -33,7 +33,8 @@ begin
         'step_id', v_step.step_id, 'kind', v_step.step_kind, 'state', v_step.state_code, 'facet', v_step.waiting_facet,
         'position', pg_current_snapshot()::text);
     if 'why' = any (p_parts) then
-        v_found := v_found || jsonb_build_object('why', (select jsonb_build_object('code', y.code, 'en', y.sentence_en, 'vi', y.sentence_vi, 'who', y.who)
+        v_found := v_found || jsonb_build_object('why', (select jsonb_build_object('code', y.code, 'en', y.sentence_en, 'vi', y.sentence_vi,
+                'who', y.who, 'path', stepwell._step_way_out(p_tenant_id, p_unit_id, 'actions' = any (p_parts)))
             from stepwell.fn_why_not_running(p_unit_id, p_tenant_id) as y));
     end if;
     if 'actions' = any (p_parts) then
@@ -174,4 +175,20 @@ begin
     return jsonb_build_object('bound', case when v_found.value is not null then coalesce(v_step.item, '{}') || v_found.value end,
         'origin', 'computed', 'problem', v_found.problem);
 end
+$$;
+
+-- The causes from a step to the root, as fn_unblock_path has them, and at the root what the caller may do there.
+create or replace function stepwell._step_way_out(p_tenant_id int, p_unit_id bigint, p_with_actions boolean) returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    with cause as materialized (
+        select c.*, lead(c.place) over (order by c.place) is null as is_root from stepwell.fn_unblock_path(p_unit_id, p_tenant_id) as c
+    )
+    select coalesce(jsonb_agg(jsonb_build_object('unit_id', c.unit_id::text, 'run_id', stepwell._run_of(c.unit_id), 'no', stepwell._unit_no(c.unit_id),
+        'name', c.unit_name, 'code', c.code, 'en', c.sentence_en, 'vi', c.sentence_vi, 'who', c.who, 'action', c.action, 'target_id', c.target_id::text,
+        'command', c.command, 'expected_at', c.expected_at, 'past_runs', c.past_runs, 'help', (
+            select a.value::jsonb from json_array_elements(stepwell.fn_actions_read(p_tenant_id, c.target_id)) as a (value)
+            where c.is_root and p_with_actions and c.target_id is not null and c.action <> 'decide' and a.value ->> 'action' = c.action)) order by c.place), '[]')
+    from cause as c
 $$;
