@@ -21,19 +21,21 @@ MAY_CALL: dict[str, set[str]] = {
     "content": {"base", "tenancy"},
     "deadline": {"base", "tenancy"},
     "log": {"base", "tenancy"},
+    "hold": {"base", "deadline", "log"},
     "label": {"base", "log", "tenancy"},
     "problem": {"base", "log", "tenancy"},
     "rollup": {"base", "tenancy"},
     "publish": {"base", "expression", "log", "tenancy"},
     "seal": {"base", "guard", "log", "problem", "tenancy"},
     "transition": {"base", "deadline", "guard", "log", "rollup"},
-    "claim": {"base", "expression", "log", "problem", "tenancy", "transition"},
+    "claim": {"base", "expression", "hold", "log", "problem", "tenancy", "transition"},
     "advance": {
         "base",
         "claim",
         "content",
         "deadline",
         "expression",
+        "hold",
         "lock",
         "log",
         "publish",
@@ -59,6 +61,7 @@ MAY_CALL: dict[str, set[str]] = {
         "deadline",
         "expression",
         "guard",
+        "hold",
         "lock",
         "log",
         "publish",
@@ -72,6 +75,7 @@ MAY_CALL: dict[str, set[str]] = {
         "base",
         "expression",
         "guard",
+        "hold",
         "lock",
         "log",
         "registry",
@@ -85,6 +89,7 @@ MAY_CALL: dict[str, set[str]] = {
         "base",
         "claim",
         "govern",
+        "hold",
         "lock",
         "log",
         "problem",
@@ -97,11 +102,13 @@ MAY_CALL: dict[str, set[str]] = {
         "base",
         "deadline",
         "govern",
+        "hold",
         "lock",
         "log",
         "people",
         "problem",
         "publish",
+        "seal",
         "start",
         "tenancy",
         "transition",
@@ -151,11 +158,16 @@ _CAP = "tenancy/ holds every place where a cap or a limit is enforced"
 _GRAPH = "what a job graph has beside other runs is in one file"
 _LANE = "everything about the lanes of a tenant is in one file"
 _RECEIPT = "all state changes of a receipt are in one file"
+_HOLD = "everything about what a hold stops is in one room"
 _REMOVAL = "what retention removes with all its rows is in one file"
 IN_ANOTHER_FILE: dict[str, str] = {
     "_path_has_many": "only expression/ evaluates a path of users",
     "_rollup_policy_problem": "which rules of the roll-up are accepted is a subject of its own",
     "_audit_values": "the canonical form of a value is a subject of its own",
+    **dict.fromkeys(
+        ("_holds_end", "_clocks_move", "_clocks_stop", "_hold_of_action", "_held_park", "_held_put"), _HOLD
+    ),
+    **dict.fromkeys(("_held_forget", "_held_take", "_hold_evidences_make", "_hold_denials"), _HOLD),
     "_retention_months": "what the log says of its months is a subject of its own",
     "_retention_runs": _REMOVAL,
     "_retention_jobs": _REMOVAL,

@@ -51,6 +51,7 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
             "_turns_find",
             "_turns_take",
             "_turn_take",
+            "_turn_take_free",
             "_shares_of",
             "_lanes_find",
             "_lanes_from",

@@ -102,3 +102,9 @@ export function runName(run: { run_id: string; trigger_ref?: string | null; pare
 export function starter(name: string | null): string {
   return name === null ? "–" : name.startsWith("unit:") ? shortNumber(name.slice("unit:".length)) : name;
 }
+
+/** A time of today as hours and minutes; another one with its day. */
+export function formatClock(at: Date, now: Date, locale: string): string {
+  const isToday = at.toDateString() === now.toDateString();
+  return new Intl.DateTimeFormat(locale, { ...(isToday ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit" }).format(at);
+}

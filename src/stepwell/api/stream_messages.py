@@ -26,6 +26,10 @@ PROBLEM_TYPES: Final = (
     "dlq_replay.stage_started",
     "dlq_replay.plan_stopped",
     "dlq_replay.plan_completed",
+    "hold.opened",
+    "hold.graded",
+    "hold.released",
+    "hold.ended",
 )
 APPROVAL_TYPES: Final = (
     "approval.requested", "approval.vote_recorded", "approval.approved", "approval.rejected",

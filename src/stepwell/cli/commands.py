@@ -50,6 +50,7 @@ SECTIONS: Final[dict[str, dict[str, Entry]]] = {
         "lag": _entry("lag", "Show how far consumers are behind their producers, with thresholds and trend."),
         "dead-letters": _entry("dead_letters", "List, show, rehearse and replay what has no attempts left."),
         "workers": _entry("workers", "List and show workers; freeze them, let them drain."),
+        "hold": _entry("holds", "Stop matching work at once; release it by shares; prove how long it was."),
         "policy": _entry("policy", "Show, check, test, explain and propose the rules for actions."),
         "receipts": _entry(
             "receipts", "List and show receipts of actions on other systems; settle unconfirmed ones."

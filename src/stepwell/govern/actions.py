@@ -57,11 +57,15 @@ PAUSES_SECONDS: Final = (0.1, 0.4, 1.5, 5.0)
 
 
 class Awaiting(BaseException):
-    """Raised to leave the handler: the unit waits for a person, then runs again. Do not catch it."""
+    """Raised to leave the handler: the unit waits for a person, then runs again. Do not catch it.
 
-    def __init__(self, event: str, approval_id: int | None = None) -> None:
+    With `seconds` it runs again after that time, whether or not the event has come.
+    """
+
+    def __init__(self, event: str, approval_id: int | None = None, seconds: float | None = None) -> None:
         self.event = event
         self.approval_id = approval_id
+        self.seconds = seconds
 
 
 class WorkerCalls(Protocol):
@@ -203,6 +207,9 @@ class Acting:
                     is_settled, result = await self._find_out(plan, proposed)
                     if is_settled:
                         return result
+                case "held":
+                    # An incident hold: not an attempt that failed. It is proposed again later.
+                    raise Awaiting(f"hold.released.{proposed.hold_id}", seconds=proposed.retry_seconds)
                 case "wait":
                     raise Awaiting(f"approval.decided.{proposed.approval_id}", proposed.approval_id)
                 case _:

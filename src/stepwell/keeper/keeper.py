@@ -29,6 +29,7 @@ SCHEDULE_LIMIT = 100
 RECEIPT_LIMIT = 100
 REPLAY_LIMIT = 500
 # Dead letters that one pass begins to replay; the outcomes of a part are seen before the next.
+HOLD_LIMIT = 500
 PLAN_LIMIT = 100
 PROBLEM_LIMIT = 500
 ROUTE_LIMIT = 1_000
@@ -182,6 +183,7 @@ class Keeper:
         duties.perform(
             connection, "replay plans", lambda: connection.perform(keep.carry_replay_plans(PLAN_LIMIT)), 0
         )
+        duties.perform(connection, "carry holds", lambda: connection.perform(keep.carry_holds(HOLD_LIMIT)), 0)
         duties.perform(
             connection,
             "recover receipts",

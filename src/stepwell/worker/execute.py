@@ -99,6 +99,8 @@ class Executor:
             return OutcomeKind.SLEEP, json_text.encode(asleep, "sleep")
         except Awaiting as awaiting:
             body = {"event": awaiting.event, "facet": "waiting_human", "approval_id": awaiting.approval_id}
+            if awaiting.seconds is not None:
+                body["seconds"] = awaiting.seconds
             return OutcomeKind.WAITING, json_text.encode(body, "outcome")
         except InvalidInput as error:
             return OutcomeKind.DEAD, _error_body(error, "invalid_input")

@@ -77,6 +77,11 @@ def carry_replay_plans(limit: int) -> Call[int]:
     return Call("select stepwell.fn_replay_plans_carry(%s)", (limit,), _first)
 
 
+def carry_holds(limit: int) -> Call[int]:
+    """The number of units and clocks that incident holds stopped or released, and of holds that ended."""
+    return Call("select stepwell.fn_holds_carry(%s)", (limit,), _first)
+
+
 def settle_problems(limit: int) -> Call[int]:
     """The number of problems that were closed because they no longer exist."""
     return Call("select stepwell.fn_problems_settle(%s)", (limit,), _first)

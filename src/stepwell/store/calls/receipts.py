@@ -64,6 +64,9 @@ class Proposed:
     reason_code: str | None = None
     reason: str | None = None
     approval_id: int | None = None
+    # Of the answer `held`: the incident hold, and when to try again.
+    hold_id: int | None = None
+    retry_seconds: float | None = None
 
 
 _RECEIPT = ", ".join(f"r.{field.name}" for field in fields(Receipt))

@@ -2,7 +2,7 @@
 -- when that is allowed.
 
 -- Whether a report or start may make direct leases, and what must not be overtaken by them. Not when another tenant has
--- something in the queue that the session could claim, this tenant has a cap, or the call is for several tenants. A
+-- something in the queue that the session could claim, this tenant has a cap or a hold, or the call is for several tenants. A
 -- direct lease must come before the first unit in the queue that the session could claim: that unit is returned.
 -- is_dry: the queue has nothing for this session. is_capped: a tenant of the call has a cap.
 create or replace function stepwell._queue_look(
@@ -14,12 +14,14 @@ as $$
 #variable_conflict use_column
 declare
     v_walked_count constant bigint := stepwell._walked_count();
+    v_is_bound boolean;
 begin
-    select bool_or(t.max_concurrency is not null) into is_capped
+    select bool_or(t.max_concurrency is not null), bool_or(t.max_concurrency is not null or t.has_hold)
+    into is_capped, v_is_bound
     from stepwell.tenant as t
     where t.tenant_id = any (p_tenant_ids);
     -- No row is found for a tenant that does not exist.
-    may_lease_directly := not coalesce(is_capped, true) and p_direct_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids);
+    may_lease_directly := not coalesce(v_is_bound, true) and p_direct_limit > 0 and p_tenant_ids[1] = all (p_tenant_ids);
     is_dry := may_lease_directly and stepwell._classes_are_empty(p_executor_class_ids);
     if stepwell._walked_far(v_walked_count) then
         perform stepwell._gaps_begin();

@@ -87,11 +87,11 @@ begin
         return null;
     end if;
     if cardinality(v_tenant_ids) = 1 then
-        return (select array[row(t.tenant_id, v_workspace_ids[1], t.weight, t.max_concurrency)::stepwell.tenant_turn]
+        return (select array[row(t.tenant_id, v_workspace_ids[1], t.weight, t.max_concurrency, t.has_hold)::stepwell.tenant_turn]
             from stepwell.tenant as t where t.tenant_id = v_tenant_ids[1]);
     end if;
     return (
-        select array_agg(row(f.tenant_id, f.workspace_id, t.weight / f.workspace_count, t.max_concurrency)::stepwell.tenant_turn
+        select array_agg(row(f.tenant_id, f.workspace_id, t.weight / f.workspace_count, t.max_concurrency, t.has_hold)::stepwell.tenant_turn
             order by f.tenant_id, f.workspace_id)
         from (
             select f.tenant_id, f.workspace_id, count(*) over (partition by f.tenant_id)::double precision as workspace_count
@@ -137,7 +137,7 @@ declare
     v_got_count int;
     v_may_wait boolean := p_may_wait;
 begin
-    if cardinality(p_turns) = 1 and (p_turns[1]).max_concurrency is null then
+    if cardinality(p_turns) = 1 and (p_turns[1]).max_concurrency is null and not (p_turns[1]).has_hold then
         v_taken := stepwell._turn_take(p_executor_class_ids, p_handler_ids, (p_turns[1]).tenant_id, (p_turns[1]).workspace_id, p_limit);
         tenant_ids := array_fill((p_turns[1]).tenant_id, array[coalesce(cardinality(v_taken.unit_ids), 0)]);
         unit_ids := v_taken.unit_ids;
@@ -162,8 +162,13 @@ begin
             end if;
             v_got_count := 0;
             if v_turn.share > 0 then
-                v_taken := stepwell._turn_take(
-                    p_executor_class_ids, p_handler_ids, v_turn.tenant_id, v_turn.workspace_id, v_turn.share);
+                if v_turn.has_hold then
+                    v_taken := stepwell._turn_take_free(
+                        p_executor_class_ids, p_handler_ids, v_turn.tenant_id, v_turn.workspace_id, v_turn.share);
+                else
+                    v_taken := stepwell._turn_take(
+                        p_executor_class_ids, p_handler_ids, v_turn.tenant_id, v_turn.workspace_id, v_turn.share);
+                end if;
                 v_got_count := coalesce(cardinality(v_taken.unit_ids), 0);
                 tenant_ids := tenant_ids || array_fill(v_turn.tenant_id, array[v_got_count]);
                 unit_ids := unit_ids || v_taken.unit_ids;
@@ -206,6 +211,32 @@ begin
         from unnest(p_open) as o (turn_no)
         cross join lateral (select (p_turns[o.turn_no]).weight) as t
     ) as w;
+end
+$$;
+
+-- Takes up to n rows of the turn of a tenant that has a hold: what a hold stops leaves the queue too, and waits beside it; the
+-- look goes on behind it, 200 times at most.
+-- Locks: as _turn_take.
+create or replace function stepwell._turn_take_free(
+    p_executor_class_ids int[], p_handler_ids int[], p_tenant_id int, p_workspace_id int, p_limit int,
+    out unit_ids bigint[], out retry_ids bigint[]
+)
+language plpgsql volatile
+as $$
+declare
+    v_taken record;
+    v_held_ids bigint[];
+begin
+    for v_round_no in 1 .. 200 loop
+        v_taken := stepwell._turn_take(p_executor_class_ids, p_handler_ids, p_tenant_id, p_workspace_id,
+            p_limit - coalesce(cardinality(unit_ids), 0));
+        exit when coalesce(cardinality(v_taken.unit_ids), 0) = 0;
+        v_held_ids := stepwell._held_put(p_tenant_id, v_taken.unit_ids, v_taken.retry_ids);
+        unit_ids := unit_ids || array(select q from unnest(v_taken.unit_ids) as q where q <> all (v_held_ids));
+        retry_ids := retry_ids || (select array_agg(q) from unnest(v_taken.retry_ids) as q where q <> all (v_held_ids));
+        exit when cardinality(v_held_ids) = 0 or cardinality(unit_ids) >= p_limit;
+    end loop;
+    unit_ids := nullif(unit_ids, '{}');
 end
 $$;
 

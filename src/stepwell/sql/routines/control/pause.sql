@@ -12,6 +12,7 @@ as $$
 declare
     v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.pause');
     v_ready_ids bigint[];
+    v_held_ids bigint[];
 begin
     perform stepwell._runs_lock(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
     if stepwell._run_state(p_tenant_id, p_run_id) = 'paused' then
@@ -21,6 +22,7 @@ begin
         v_actor, array[jsonb_build_object('audit_ref', 'actor:' || v_actor)]);
     update stepwell.run_progress as p set frozen_at = stepwell.now()
     where p.tenant_id = p_tenant_id and p.run_id = p_run_id;
+    v_held_ids := stepwell._held_forget(p_tenant_id, p_run_id);
     with gone as (
         delete from stepwell.job_ready as r
         using stepwell.work_unit as u
@@ -32,6 +34,7 @@ begin
         returning r.unit_id, u.slot_key
     )
     select array_agg(g.unit_id) filter (where g.slot_key is not null) into v_ready_ids from gone as g;
+    v_ready_ids := v_ready_ids || v_held_ids;
     delete from stepwell.job_line as l
     using stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)

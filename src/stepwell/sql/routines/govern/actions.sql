@@ -3,7 +3,7 @@
 
 -- Answers whether a handler may act on another system. Finds the receipt of the idempotency key, judges by policy,
 -- requests an approval where one is required and, when the action is allowed, writes the receipt as intended before
--- anything happens. Answers: go, cached, doubt, busy, conflict, deny, wait, rejected, expired, cancelled.
+-- anything happens. Answers: go, cached, doubt, busy, conflict, deny, held, wait, rejected, expired, cancelled.
 -- Locks: the run when an approval is required; the unit (shared) so that the lease stays; then the receipt; then the
 --   write counts of the run and the runs above.
 -- Idempotency: by (tenant, idempotency key): a confirmed effect is returned, never made again.

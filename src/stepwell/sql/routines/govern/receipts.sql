@@ -1,7 +1,7 @@
 -- Receipts of actions. A receipt is written as intended before the effect, and settled after it: by the worker, or by a
 -- person when nobody knows whether the effect happened.
 
--- The receipt of a key, locked, and the answer when it already decides the matter: the effect was made before, the key
+-- The receipt of a key, locked, and the answer when it already decides the matter: a hold stops the action, the effect was made before, the key
 -- belongs to another action, another attempt has the receipt, or this same call wrote it. Null as answer: the caller
 -- continues.
 -- Locks: the receipt.
@@ -16,6 +16,10 @@ as $$
 declare
     v_receipt stepwell.action_receipt;
 begin
+    reply := stepwell._action_held(p_tenant_id, p_unit_id, p_lease_no, p_action);
+    if reply is not null then
+        return;
+    end if;
     select r.* into v_receipt from stepwell.action_receipt as r
     where r.tenant_id = p_tenant_id and r.idempotency_key = p_action ->> 'key';
     if not found then
@@ -49,6 +53,29 @@ begin
     else
         reply := null;
     end if;
+end
+$$;
+
+-- The answer to an action that an incident hold stops: denied now, whatever the policy says, and proposed again later. Nothing is
+-- asked and nothing is written but the verdict. Null when no hold stops it.
+-- Locks: as _hold_of_action.
+create or replace function stepwell._action_held(p_tenant_id int, p_unit_id bigint, p_lease_no int, p_action jsonb) returns jsonb
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_hold constant stepwell.incident_hold := stepwell._hold_of_action(p_tenant_id, p_unit_id, p_action ->> 'connector');
+    v_verdict jsonb;
+begin
+    if v_hold.hold_id is null then
+        return null;
+    end if;
+    v_verdict := jsonb_build_object('effect', 'deny', 'reason_code', 'held', 'reason', format(
+        'hold %s on %s %s: %s', v_hold.hold_id, v_hold.scope_kind, v_hold.scope_value, v_hold.reason));
+    perform stepwell._verdict_record(p_tenant_id, p_unit_id, p_lease_no, 'session:' || (select u.lease_session_id
+        from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id), p_action, v_verdict, null, null);
+    return jsonb_build_object('answer', 'held', 'idempotency_key', p_action ->> 'key', 'reason_code', 'held',
+        'reason', v_verdict ->> 'reason', 'hold_id', v_hold.hold_id, 'retry_seconds', stepwell._limit('hold.retry_seconds'));
 end
 $$;
 

@@ -109,6 +109,10 @@ declare
     v_part record;
     v_count int := 0;
 begin
+    if exists (select from stepwell.tenant as t where t.has_hold and t.tenant_id = any (p_tenant_ids)) then
+        -- What a hold stops has no timer that could fire here.
+        perform stepwell._clocks_stop(p_tenant_ids, p_unit_ids);
+    end if;
     for v_part in
         with gone as (
             delete from stepwell.timer as t

@@ -3,7 +3,8 @@
 
 -- The beginning of every call: locks the run, returns the first answer to a repeated call, and refuses a step that a
 -- worker carries out.
--- Raises: SW001 for a key that is too long; SW002 when there is no such step; SW003 when a worker carries it out.
+-- Raises: SW001 for a key that is too long; SW002 when there is no such step; SW003 when a worker carries it out, or when a hold
+--   stops it: then it can only be released.
 create or replace function stepwell._step_enter(p_tenant_id int, p_unit_id bigint, p_call text, p_key text)
 returns jsonb
 language plpgsql volatile
@@ -16,6 +17,9 @@ begin
     if v_answer is null then
         select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
         perform stepwell._step_people_check(v_unit);
+        if p_call <> 'step_release' then
+            perform stepwell._hold_refuse(p_tenant_id, p_unit_id, null);
+        end if;
     end if;
     -- A change of the state deletes the timer that would have bound the inputs of a step from an earlier release.
     if exists (select from stepwell.timer as t
@@ -94,7 +98,7 @@ $$;
 
 -- One state change of a person's work, with its evidence. A refusal becomes an error that says what is
 -- required and, when an output breaks its contract, names the field.
--- Raises: SW004 when the registry refuses.
+-- Raises: SW003 when a hold stops all work of the person; SW004 when the registry refuses.
 create or replace function stepwell._step_move(
     p_tenant_id int, p_unit_id bigint, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text,
     p_actor text, p_evidence jsonb default '{}', p_payload jsonb default null
@@ -106,6 +110,9 @@ declare
     v_unit stepwell.work_unit;
     v_verdict jsonb;
 begin
+    if p_to_state <> 'ready' then
+        perform stepwell._hold_refuse(p_tenant_id, p_unit_id, p_actor);
+    end if;
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     v_verdict := stepwell._state_change(
         p_unit_id, v_unit.scope, v_unit.state_code, p_to_state,

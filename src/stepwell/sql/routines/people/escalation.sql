@@ -85,8 +85,8 @@ $$;
 -- progress again (T6); the record that it was late stays.
 -- Locks: the run.
 -- Idempotency: by key.
--- Raises: SW001 without a time; SW002 when step or person do not exist; SW003 when it has ended; SW004 when the
---   registry or the guard actor_is_responsible refuses.
+-- Raises: SW001 without a time; SW002 when step or person do not exist; SW003 when it has ended or its clock stands still under a
+--   hold; SW004 when the registry or the guard actor_is_responsible refuses.
 create or replace function stepwell.fn_step_deadline_change(
     p_tenant_id int, p_unit_id bigint, p_actor text, p_deadline_at timestamptz, p_reason text default null,
     p_key text default null
@@ -109,6 +109,7 @@ begin
     end if;
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     perform stepwell._deadline_change_check(v_unit);
+    perform stepwell._hold_refuse(p_tenant_id, p_unit_id, null);
     update stepwell.work_unit as u set deadline_at = p_deadline_at, has_deadline = u.pic_id is null and not exists (
         select from stepwell._step_asks(u) as a where a.step_kind in ('human', 'task'))
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;

@@ -124,6 +124,8 @@ begin
             when p.duty = 'refresh' then exists (select from stepwell.job_workflow_detail as w
                 where w.tenant_id = p.tenant_id and w.refreshed_at > p.last_seen_at)
             when p.duty = 'rates' then not exists (select from stepwell.rate_token as k where k.back_at <= p.last_seen_at)
+            -- Each failure moves the time of the next try on.
+            when p.duty = 'holds' then p.retry_at < stepwell.now() - interval '2 minutes'
             when p.duty = 'seal' then exists (select from stepwell.audit_chain as c
                 where c.tenant_id = p.tenant_id and c.sealed_at > p.last_seen_at)
             else false end

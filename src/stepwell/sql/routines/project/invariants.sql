@@ -230,7 +230,9 @@ as $$
             where u.tenant_id = s.tenant_id and u.slot_key = s.slot_key and (u.lease_session_id is not null or exists (
                 select from stepwell.job_ready as r where r.executor_class_id = u.executor_class_id and r.tenant_id = u.tenant_id
                     and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority
-                    and r.operation_id = u.operation_id and r.unit_id = u.unit_id))
+                    and r.operation_id = u.operation_id and r.unit_id = u.unit_id)
+                or exists (select from stepwell.job_held as j
+                    where j.tenant_id = u.tenant_id and j.unit_id = u.unit_id and j.has_slot))
         ) as held_count, (
             select count(*) from stepwell.job_line as l where l.tenant_id = s.tenant_id and l.slot_key = s.slot_key
         ) as line_count
@@ -260,6 +262,10 @@ as $$
                 and stepwell._has_ended(u.state_code))
     ), left_over as (
         select r.tenant_id, r.unit_id, 'queued' as how from stepwell.job_ready as r
+        union all
+        -- What ended while it was held leaves its place with the next pass of the keeper, as long as a hold has not ended.
+        select j.tenant_id, j.unit_id, 'held' from stepwell.job_held as j
+        inner join stepwell.tenant as t on j.tenant_id = t.tenant_id and not t.has_hold
         union all
         select l.tenant_id, l.unit_id, 'in line' from stepwell.job_line as l
         union all
@@ -343,7 +349,8 @@ as $$
             (u.state_code in ('ready', 'failed') and not exists (
                 select from stepwell.job_ready as r where r.executor_class_id = u.executor_class_id and r.tenant_id = u.tenant_id
                     and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority
-                    and r.operation_id = u.operation_id and r.unit_id = u.unit_id))
+                    and r.operation_id = u.operation_id and r.unit_id = u.unit_id)
+                and not exists (select from stepwell.job_held as j where j.tenant_id = u.tenant_id and j.unit_id = u.unit_id))
             or (u.state_code = 'waiting' and not exists (
                 select from stepwell.event_wait as w where w.tenant_id = u.tenant_id and w.unit_id = u.unit_id))
             or (u.state_code = 'not_started' and (u.pending_count = 0 or exists (
