@@ -15,7 +15,7 @@ from typing import Any
 from bench import bundles, core, emits, engine, governance, graphs, history, http, pages, rebuild, report
 from bench.environment import ROOT, peers_python
 from bench.floor import commits_per_second
-from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestant
+from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestants
 from bench.server import BenchServer, bench_server
 from bench.workloads import WORKLOADS
 
@@ -118,7 +118,7 @@ def _measure(server: BenchServer, arguments: argparse.Namespace) -> dict[str, An
 
 
 def _run_contest(server: BenchServer, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    contestants = [stepwell_contestant()] if STEPWELL in arguments.contestants else []
+    contestants = stepwell_contestants() if STEPWELL in arguments.contestants else []
     names = [name for name in arguments.contestants if name != STEPWELL]
     workloads = tuple(name for name in arguments.only if name in WORKLOADS)
     if names and workloads:
@@ -137,7 +137,7 @@ def _run_contest(server: BenchServer, arguments: argparse.Namespace) -> list[dic
 
 
 def _progress(record: dict[str, Any]) -> str:
-    head = f"round {record['round']} {record['workload']:4} {record['contestant']:14}"
+    head = f"round {record['round']} {record['workload']:4} {record['contestant']:20}"
     if record["empty_because"]:
         return f"{head} {record['empty_because']}"
     numbers = record["numbers"]

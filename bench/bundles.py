@@ -36,7 +36,7 @@ RULE = {"name": "all", "effect": "allow", "match": "true", "priority": 10, "reas
 BUNDLES_DUE = "select count(*) from stepwell.evidence_due"
 
 
-class _Nowhere:
+class Nowhere:
     """A connector whose effects cost nothing."""
 
     name = "nowhere"
@@ -95,7 +95,7 @@ def _prepare(url: str, mode: str) -> None:
 
 async def _round(url: str, acting: int, beside: int) -> dict[str, Any]:
     app = App(database_url=url)
-    app.connector(_Nowhere())
+    app.connector(Nowhere())
 
     @app.operation(name="step")
     async def step() -> None: ...

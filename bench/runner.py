@@ -12,19 +12,21 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bench.contestant import Order
 from bench.environment import ROOT
 from bench.server import BenchServer
-from bench.workloads import BUDGET_SECONDS, WORKLOADS, sizes_for
+from bench.workloads import BUDGET_SECONDS, WORKER_SLOTS, WORKLOADS, Workload, sizes_for
 
 # Added to the budget of the work: time for imports, schema, warm-up and shut-down.
 GRACE_SECONDS = 60.0
 PEERS = ("dbos", "procrastinate", "absurd", "pgqueuer")
 STEPWELL = "stepwell"
+# The same worker with other settings than the default ones; its name says which.
+TUNED = f"stepwell, {WORKER_SLOTS} slots"
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,12 @@ class Contestant:
     name: str
     module: str
     python: Path
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def runs(self, workload: Workload) -> bool:
+        if self.name == STEPWELL:
+            return True
+        return not workload.is_of_default and (self.name == TUNED or not workload.is_ours)
 
 
 @dataclass(frozen=True)
@@ -42,8 +50,10 @@ class Plan:
     quick: bool
 
 
-def stepwell_contestant() -> Contestant:
-    return Contestant(STEPWELL, "bench.stepwell_side", Path(sys.executable))
+def stepwell_contestants() -> list[Contestant]:
+    """The worker as a user gets it, and a tuned one."""
+    module, python = "bench.stepwell_side", Path(sys.executable)
+    return [Contestant(STEPWELL, module, python), Contestant(TUNED, module, python, {"slots": WORKER_SLOTS})]
 
 
 def peer_contestant(name: str, python: Path) -> Contestant:
@@ -54,16 +64,18 @@ def run_plan(server: BenchServer, plan: Plan) -> Iterator[dict[str, Any]]:
     for round_no in range(1, plan.rounds + 1):
         for workload in plan.workloads:
             for contestant in plan.contestants:
+                if not contestant.runs(WORKLOADS[workload]):
+                    continue
                 record = _run_cell(server, contestant, workload, quick=plan.quick)
                 yield {"round": round_no, "workload": workload, **record}
 
 
 def _run_cell(server: BenchServer, contestant: Contestant, workload: str, *, quick: bool) -> dict[str, Any]:
     sizes = sizes_for(WORKLOADS[workload], contestant.name, quick=quick)
-    is_ours = contestant.name == STEPWELL
-    with server.fresh_database(f"{contestant.name}_{workload}", is_migrated=is_ours) as url:
-        order = Order(workload, url, sizes, BUDGET_SECONDS)
-        return answer_of(contestant, order)
+    is_ours = contestant.name in (STEPWELL, TUNED)
+    with server.fresh_database(f"{contestant.name.split(',')[0]}_{workload}", is_migrated=is_ours) as url:
+        order = Order(workload, url, sizes, BUDGET_SECONDS, contestant.options)
+        return {**answer_of(contestant, order), "contestant": contestant.name}
 
 
 def answer_of(contestant: Contestant, order: Order) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
+import psycopg
+
 from bench import shapes
 from bench.contestant import (
     Answer,
@@ -23,7 +25,6 @@ from bench.contestant import (
     sample_one_by_one,
 )
 from bench.meter import Meter
-from bench.workloads import WORKER_SLOTS
 from stepwell import App, Worker, Workflow, __version__
 from stepwell.store.schema.migrate import migrate
 
@@ -35,25 +36,27 @@ RUNS_OPEN = "select count(*) from stepwell.run_detail where finished_at is null"
 JOBS_OPEN = "select count(*) from stepwell.work_unit where scope = 'job' and completed_at is null"
 
 
-def slots_of(order: Order) -> int:
-    return int(order.options.get("slots", WORKER_SLOTS))
-
-
 def note_of(order: Order) -> str:
-    return f"{slots_of(order)} slots"
+    """What is not the default."""
+    return f"slots={order.options['slots']}" if order.options else "default settings"
 
 
 @contextlib.asynccontextmanager
 async def opened(order: Order) -> AsyncIterator[App]:
+    """At the end the invariants are checked: a number of wrong work is none."""
     migrate(order.database_url)
     app = App(database_url=order.database_url)
     async with app:
         yield app
+    with psycopg.connect(order.database_url, autocommit=True) as connection:
+        broken = connection.execute("select * from stepwell.fn_invariants_check() where not ok").fetchall()
+    if broken:
+        raise RuntimeError(f"the invariants do not hold after {order.workload}: {broken[:3]}")
 
 
 @contextlib.asynccontextmanager
 async def working(app: App, order: Order) -> AsyncIterator[None]:
-    async with Worker(app, slots=slots_of(order)):
+    async with Worker(app, **order.options):
         yield
 
 
@@ -181,13 +184,18 @@ async def wake(order: Order, meter: Meter) -> Answer:
 
         async with working(app, order):
             numbers = await sample_one_by_one(order, once, spaced=True)
-    return Answer(numbers, "woken by NOTIFY")
+    return Answer(numbers, note_of(order) + "; woken by NOTIFY")
 
 
 if __name__ == "__main__":
+    from bench import payloads
+
     run(
         "stepwell",
         __version__,
-        {"W1": chain, "W1b": chain, "W1u": chain_alone, "W2": jobs, "W3": fan, "W4": wake},
+        {
+            "W1": chain, "W1b": chain, "W1u": chain_alone, "W2": jobs, "W3": fan, "W4": wake,
+            **payloads.WORKLOADS,
+        },
         {},
-    )
+    )  # fmt: skip

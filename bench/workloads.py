@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 CHAIN_STEPS = 10
 FAN_WIDTH = 100
 BUDGET_SECONDS = 60.0
-# Handlers do nothing, so the size of a batch limits the speed.
+# Of the tuned worker; the other has the default settings.
 WORKER_SLOTS = 1000
+MAP_ITEMS = 10_000
+HANDLER_MS = 20
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,42 @@ class Workload:
     metrics: tuple[Metric, ...]
     # A peer that makes a few hundred steps a second gets less work, so that a cell stays within its budget.
     slow_sizes: dict[str, int] = field(default_factory=dict)
+    # Only Stepwell runs it.
+    is_ours: bool = False
+    # Only the worker with default settings runs it.
+    is_of_default: bool = False
 
 
 STEPS_RATE = Metric("steps_per_second", "steps/s", "/s", True)
 LOADED_RATE = Metric("steps_per_second_loaded", "steps/s once all are started", "/s", True)
+ITEMS_RATE = Metric("units_per_second", "items/s", "/s", True)
+
+
+def _map(name: str, title: str) -> Workload:
+    return Workload(
+        name,
+        f"a Map of 10,000 items: {title}",
+        {"items": MAP_ITEMS},
+        {"items": 20},
+        (ITEMS_RATE,),
+        is_ours=True,
+    )
+
+
+def _handlers(name: str, title: str) -> Workload:
+    return Workload(
+        name,
+        f"5,000 jobs whose handlers take {HANDLER_MS} ms: {title}",
+        {"jobs": 5_000, "handler_ms": HANDLER_MS},
+        {"jobs": 50, "handler_ms": 1},
+        (
+            Metric("units_per_second", "jobs/s", "/s", True),
+            Metric("ideal_percent", "of the ideal", "%", True),
+        ),
+        is_ours=True,
+        is_of_default=True,
+    )
+
 
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
@@ -93,6 +127,32 @@ WORKLOADS: dict[str, Workload] = {
             {"samples": 10},
             (Metric("p50_ms", "p50", "ms", False), Metric("p99_ms", "p99", "ms", False)),
         ),
+        Workload(
+            "P2K",
+            "200 runs × 10 sequential steps, each takes and returns 2 KB",
+            {"runs": 200, "steps": CHAIN_STEPS, "bytes": 2_000},
+            {"runs": 4, "steps": CHAIN_STEPS, "bytes": 2_000},
+            (STEPS_RATE,),
+            is_ours=True,
+        ),
+        _map("M1", "the list is in the run input, the body takes its item"),
+        _map("M2", "the list is in the run input, and so is another value that each item reads"),
+        _map("M3", "a step makes the list, the body takes its item"),
+        _map("M4", "a step makes the list and another value that each item reads"),
+        _map("M5", "the list is in the run input, each item reads a part of itself and an expression"),
+        Workload(
+            "ACT",
+            "1,000 runs of one step that makes one action under policy; the connector does nothing",
+            {"runs": 1_000, "samples": 100},
+            {"runs": 10, "samples": 5},
+            (
+                Metric("units_per_second", "actions/s", "/s", True),
+                Metric("p50_ms", "alone, p50", "ms", False),
+            ),
+            is_ours=True,
+        ),
+        _handlers("H20", "coroutines"),
+        _handlers("H20t", "threads"),
     )
 }
 
