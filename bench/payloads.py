@@ -1,4 +1,4 @@
-"""Stepwell with real payloads: 2 KB in and out, Maps of 10,000 items, actions under policy, handlers that take a while.
+"""Stepwell with real payloads: 2 KB in and out, Maps of 10,000 items, actions, handlers that take a while.
 
 Receives an order; returns numbers as the other workloads do. Only Stepwell runs them.
 """

@@ -1,4 +1,4 @@
-"""Workers over HTTP: listed with one sentence each, frozen, drained; sentences of agents with their evidence."""
+"""Workers over HTTP: listed with a sentence each, frozen, drained; sentences of agents with evidence."""
 
 from __future__ import annotations
 

@@ -124,6 +124,7 @@ MAY_CALL: dict[str, set[str]] = {
         "expression",
         "govern",
         "guard",
+        "hold",
         "keep",
         "label",
         "log",

@@ -79,6 +79,35 @@ def of_a_person(stage: Stage) -> int:
     return unit
 
 
+def held(stage: Stage) -> int:
+    unit = step(stage, operation("a"))
+    stage.engine.worker()
+    stage.engine.one("select fn_hold_open(1, 'operation', 'a', 'the bank is down', 'cli:op')")
+    return unit
+
+
+def with_a_frozen_worker(stage: Stage) -> int:
+    return _stopped(stage, "frozen")
+
+
+def with_a_draining_worker(stage: Stage) -> int:
+    return _stopped(stage, "drain")
+
+
+def _stopped(stage: Stage, kind: str) -> int:
+    unit = step(stage, operation("a"))
+    number = stage.engine.session_id(stage.engine.worker())
+    stage.engine.db.execute("select fn_worker_stop(1, %s, %s, 'op', 'a bad disk')", (number, kind))
+    return unit
+
+
+def with_a_frozen_executor(stage: Stage) -> int:
+    unit = step(stage, operation("a"))
+    stage.engine.worker()
+    stage.engine.db.execute("select fn_executor_freeze(1, 'default', 'op', 'a bad disk')")
+    return unit
+
+
 def paused(stage: Stage) -> int:
     unit = step(stage, operation("a"))
     stage.engine.one("select fn_run_pause(1, %s, 'cli:ada')", (unit >> 20,))

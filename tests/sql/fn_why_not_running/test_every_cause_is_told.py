@@ -152,10 +152,27 @@ CAUSES: list[tuple[Situation, str, str, str, str]] = [
         stuck.set_aside, "set_aside", "operator", f"a was set aside until {WHEN}: .+is poisoned",
         f"a được tạm gác đến {WHEN}: .+is poisoned",
     ),
+    (
+        stuck.held, "hold", "operator", "a does not go on because of an incident hold: the bank is down.",
+        "a không tiếp tục vì lệnh giữ do sự cố: the bank is down.",
+    ),
+    (
+        stuck.with_a_frozen_worker, "frozen", "operator",
+        "a can run, but every worker that serves executor default is frozen.",
+        "a có thể chạy, nhưng mọi worker phục vụ lớp default đang bị đóng băng.",
+    ),
+    (
+        stuck.with_a_frozen_executor, "frozen.executor", "operator",
+        "a can run, but executor default is frozen: no worker claims its work.",
+        "a có thể chạy, nhưng lớp default đang bị đóng băng: không worker nào nhận việc của lớp này.",
+    ),
+    (
+        stuck.with_a_draining_worker, "drained", "operator",
+        "a can run, but every worker that serves executor default finishes its work and claims no more.",
+        "a có thể chạy, nhưng mọi worker phục vụ lớp default đang làm nốt việc và không nhận thêm.",
+    ),
     (stuck.lost, "unexplained", "operator", "a is ready, .+ fault of the engine.", "a .+ lỗi của hệ thống."),
 ]  # fmt: skip
-# What holds work back from outside of the unit and the queue; their tests are with what makes them.
-OF_OTHERS = {"hold", "frozen", "drained"}
 
 
 @pytest.fixture
@@ -193,7 +210,7 @@ def test_every_cause_has_its_texts_and_a_stuck_unit(engine: Engine):
     )
     texts = dict(rows.fetchall())
     assert {cause for cause, count in texts.items() if count != 2} == set()
-    assert set(texts) == {row[1] for row in CAUSES} | OF_OTHERS
+    assert set(texts) == {row[1] for row in CAUSES}
 
 
 def test_every_code_of_the_routines_is_a_cause(engine: Engine):
@@ -209,5 +226,5 @@ def test_every_code_of_the_routines_is_a_cause(engine: Engine):
         found |= set(re.findall(r"(?:then|else) '([a-z_]+)'", case))
     known = {cause.partition(".")[0] for cause in known}
     # One code has the kind of its slot in front.
-    assert known - found <= OF_OTHERS | {"workflow_cap", "workspace_cap", "approval", "retry"}
+    assert known - found <= {"workflow_cap", "workspace_cap", "approval", "retry"}
     assert {code for code in found - known if not code.startswith("_")} == set()

@@ -84,14 +84,22 @@ begin
 end
 $$;
 
--- The incident hold that keeps a unit back, for one that could go on otherwise; no row when there is none.
--- Holds join here: code `hold`, facts name and reason, who `operator`.
+-- The incident hold that keeps a unit back, for one that could go on otherwise; no row when there is none. What waits for something
+-- else first, or is at work, is not told to wait for a hold.
 create or replace function stepwell._why_held(p_unit stepwell.work_unit, p_code text)
 returns table (code text, facts jsonb, who text)
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
-    select null::text, null::jsonb, null::text where false and (p_unit).unit_id is not null and p_code is not null
+#variable_conflict use_column
+begin
+    if p_code in ('leased', 'dependency', 'branch', 'items', 'subworkflow', 'event', 'paused', 'receipt', 'cut')
+        or not exists (select from stepwell.tenant as t where t.tenant_id = p_unit.tenant_id and t.has_hold) then
+        return;
+    end if;
+    return query select 'hold', jsonb_build_object('name', stepwell._unit_name(p_unit), 'reason', h.reason, 'hold', h.hold_id), 'operator'
+    from stepwell._hold_of(p_unit.tenant_id, p_unit.unit_id) as h;
+end
 $$;
 
 -- The reason behind fn_why_not_running: a code, the values for its sentence, and who can change it. A unit for which no

@@ -142,24 +142,31 @@ begin
 end
 $$;
 
--- Why no worker would claim this unit, however idle: none is there for its executor, or none of them has its handler; no row when
--- there is one.
--- Frozen and drained workers join here, between the two: code `frozen` or `drained`, facts name and class, who `operator`, when every
--- live session that serves the executor is so.
+-- Why no worker would claim this unit, however idle: none is there for its executor, none of them has its handler, or each that has
+-- it must not claim: the executor or the workers are frozen, or the workers drain. No row when one would claim it.
 create or replace function stepwell._why_unserved(p_unit stepwell.work_unit, p_name text)
 returns table (code text, facts jsonb, who text)
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select case when s.session_count = 0 then 'no_worker' else 'no_handler' end,
-        jsonb_build_object('name', p_name, 'class', stepwell._class_name(p_unit.executor_class_id), 'operation', o.operation_name), 'operator'
+    select case when s.session_count = 0 then 'no_worker' when s.serving_count = 0 then 'no_handler' when s.is_frozen then 'frozen'
+            else 'drained' end,
+        jsonb_build_object('name', p_name, 'class', stepwell._class_name(p_unit.executor_class_id), 'operation', o.operation_name,
+            'worker', s.stopped_id, 'variant', case when s.serving_count > 0 and f.is_of_class then 'executor' end), 'operator'
     from stepwell.operation as o
+    cross join lateral (select exists (select from stepwell.worker_stop as w
+        where w.executor_class_id = p_unit.executor_class_id) as is_of_class) as f
     cross join lateral (
-        select count(*) as session_count, count(*) filter (where x.handler_ids is null or o.handler_id = any (x.handler_ids)) as serving_count
+        select count(*) as session_count, count(*) filter (where v.serves) as serving_count,
+            count(*) filter (where v.serves and p_unit.executor_class_id = any (x.claim_class_ids)) as claiming_count,
+            min(x.session_id) filter (where v.serves) as stopped_id,
+            coalesce(bool_or(f.is_of_class or exists (select from stepwell.worker_stop as w
+                where w.worker_name = x.worker_name and w.stop_kind = 'frozen')) filter (where v.serves), false) as is_frozen
         from stepwell.worker_session as x
+        cross join lateral (select x.handler_ids is null or o.handler_id = any (x.handler_ids) as serves) as v
         where x.closed_at is null and x.expires_at >= stepwell.now() and p_unit.executor_class_id = any (x.executor_class_ids)
     ) as s
-    where o.tenant_id = p_unit.tenant_id and o.operation_id = p_unit.operation_id and s.serving_count = 0
+    where o.tenant_id = p_unit.tenant_id and o.operation_id = p_unit.operation_id and s.claiming_count = 0
 $$;
 
 -- The name of an executor.

@@ -45,9 +45,10 @@ insert into stepwell.why_cause (cause, action, is_of_run, command) values
 ('cut', null, false, 'stepwell content cuts --failed'),
 ('set_aside', null, false, 'stepwell problems list'),
 ('unexplained', 'cancel', true, 'stepwell runs cancel {run}'),
-('hold', null, false, null),
-('frozen', null, false, null),
-('drained', null, false, null);
+('hold', null, false, 'stepwell hold release {hold} --reason REASON'),
+('frozen', null, false, 'stepwell workers unfreeze {worker} --reason REASON'),
+('frozen.executor', null, false, 'stepwell workers unfreeze --executor {class} --reason REASON'),
+('drained', null, false, 'stepwell workers undrain {worker} --reason REASON');
 
 insert into stepwell.i18n_text (text_key, lang, text_value)
 select 'why.' || t.cause, l.lang, case l.lang when 'vi' then t.vi else t.en end
@@ -66,6 +67,8 @@ from (values
     ('hold', '{name} does not go on because of an incident hold: {reason}.', '{name} không tiếp tục vì lệnh giữ do sự cố: {reason}.'),
     ('frozen', '{name} can run, but every worker that serves executor {class} is frozen.',
         '{name} có thể chạy, nhưng mọi worker phục vụ lớp {class} đang bị đóng băng.'),
+    ('frozen.executor', '{name} can run, but executor {class} is frozen: no worker claims its work.',
+        '{name} có thể chạy, nhưng lớp {class} đang bị đóng băng: không worker nào nhận việc của lớp này.'),
     ('drained', '{name} can run, but every worker that serves executor {class} finishes its work and claims no more.',
         '{name} có thể chạy, nhưng mọi worker phục vụ lớp {class} đang làm nốt việc và không nhận thêm.')
 ) as t (cause, en, vi)
