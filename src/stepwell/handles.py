@@ -127,11 +127,17 @@ class RunHandle(Generic[R]):
         """Send an event to the run, once for each `event_id`."""
         return await self.client.signal(self, event_type, payload, event_id=event_id)
 
-    async def cancel(self, reason: str | None = None, approval_id: int | None = None) -> str:
-        """Cancel the run; `approval_id` is the granted approval, if the installation requires one."""
+    async def cancel(
+        self, reason: str | None = None, approval_id: int | None = None, *, key: str | None = None
+    ) -> str:
+        """Cancel the run; `approval_id` is the granted approval, if the installation requires one.
+
+        This and the other changes of a run take a `key`: a repeat with the same key changes nothing and
+        returns the first answer, whatever has happened since.
+        """
         client = self.client
         return await client.perform(
-            runs.cancel_run(client.tenant_id, self.id, client.actor, reason, approval_id)
+            runs.cancel_run(client.tenant_id, self.id, client.actor, reason, approval_id, key)
         )
 
     async def label(self, labels: Mapping[str, str | None]) -> dict[str, str]:
@@ -139,18 +145,20 @@ class RunHandle(Generic[R]):
         call = runs.label_runs(self.client.tenant_id, [self.id], labels, self.client.actor)
         return (await self.client.perform(call))[self.id]
 
-    async def pause(self) -> str:
+    async def pause(self, *, key: str | None = None) -> str:
         """Start no further step until the run is resumed; running steps may finish."""
-        return await self.client.perform(runs.pause_run(self.client.tenant_id, self.id, self.client.actor))
+        client = self.client
+        return await client.perform(runs.pause_run(client.tenant_id, self.id, client.actor, key))
 
-    async def resume(self) -> str:
+    async def resume(self, *, key: str | None = None) -> str:
         """Resume the run that was paused; returns its state."""
-        return await self.client.perform(runs.resume_run(self.client.tenant_id, self.id, self.client.actor))
+        client = self.client
+        return await client.perform(runs.resume_run(client.tenant_id, self.id, client.actor, key))
 
-    async def retry(self, reason: str | None = None) -> Any:
+    async def retry(self, reason: str | None = None, *, key: str | None = None) -> Any:
         """Queue the steps again that could not be completed."""
         client = self.client
-        return await client.perform(runs.retry_run(client.tenant_id, self.id, client.actor, reason))
+        return await client.perform(runs.retry_run(client.tenant_id, self.id, client.actor, reason, key))
 
     def outcome_of(self, state: str, result: Any) -> RunOutcome[R]:
         """The outcome from the database, with the result in its declared type."""
@@ -184,10 +192,10 @@ class JobHandle(Generic[R]):
             raise Conflict(f"job {self.id} {state}")
         return as_type(self.result_type, result, f"job {self.id}")
 
-    async def cancel(self, reason: str | None = None) -> str:
+    async def cancel(self, reason: str | None = None, *, key: str | None = None) -> str:
         """Cancel the job; returns its state."""
         client = self.client
-        return await client.perform(jobs.cancel_job(client.tenant_id, self.id, client.actor, reason))
+        return await client.perform(jobs.cancel_job(client.tenant_id, self.id, client.actor, reason, key))
 
 
 def as_type(kind: type[R] | None, value: Any, what: str) -> R:

@@ -76,21 +76,23 @@ class SyncRunHandle(Generic[R]):
     ) -> Signalled:
         return self._calls.run_blocking(self.handle.signal(event_type, payload, event_id=event_id))
 
-    def cancel(self, reason: str | None = None, approval_id: int | None = None) -> str:
-        return self._calls.run_blocking(self.handle.cancel(reason, approval_id))
+    def cancel(
+        self, reason: str | None = None, approval_id: int | None = None, *, key: str | None = None
+    ) -> str:
+        return self._calls.run_blocking(self.handle.cancel(reason, approval_id, key=key))
 
     def label(self, labels: Mapping[str, str | None]) -> dict[str, str]:
         """Set labels of the run, and remove those that are None. Returns its labels."""
         return self._calls.run_blocking(self.handle.label(labels))
 
-    def pause(self) -> str:
-        return self._calls.run_blocking(self.handle.pause())
+    def pause(self, *, key: str | None = None) -> str:
+        return self._calls.run_blocking(self.handle.pause(key=key))
 
-    def resume(self) -> str:
-        return self._calls.run_blocking(self.handle.resume())
+    def resume(self, *, key: str | None = None) -> str:
+        return self._calls.run_blocking(self.handle.resume(key=key))
 
-    def retry(self, reason: str | None = None) -> Any:
-        return self._calls.run_blocking(self.handle.retry(reason))
+    def retry(self, reason: str | None = None, *, key: str | None = None) -> Any:
+        return self._calls.run_blocking(self.handle.retry(reason, key=key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,5 +124,5 @@ class SyncJobHandle(Generic[R]):
     def result(self, limit_seconds: float | None = 60.0) -> R:
         return self._calls.run_blocking(self.handle.result(limit_seconds))
 
-    def cancel(self, reason: str | None = None) -> str:
-        return self._calls.run_blocking(self.handle.cancel(reason))
+    def cancel(self, reason: str | None = None, *, key: str | None = None) -> str:
+        return self._calls.run_blocking(self.handle.cancel(reason, key=key))

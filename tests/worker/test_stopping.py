@@ -271,3 +271,25 @@ def test_a_paused_run_starts_no_step_and_continues_when_resumed(app, play, db, s
             assert await run.result() == "done"
 
     play(scenario)
+
+
+@pytest.mark.requirement("SM-08")
+def test_a_change_of_a_run_or_a_job_happens_once_for_its_key(app, play, db, stage):
+    app.publish(sw.Workflow("one", sw.Operation("act")))
+
+    async def scenario():
+        run = await app.start("one")
+        assert await run.pause(key="p") == "paused"
+        assert await run.resume(key="r") == "in_progress"
+        # Sent again by somebody who got no answer: nothing happens.
+        assert await run.pause(key="p") == "paused"
+        assert await run.state() == "in_progress"
+        for _ in range(2):
+            assert await run.cancel("no longer needed", key="c") == "cancelled"
+        job = await app.enqueue("act")
+        for _ in range(2):
+            assert await job.cancel("a duplicate", key="c") == "cancelled"
+
+    play(scenario)
+    words = ("workflow.paused", "workflow.resumed", "workflow.cancelled", "job.cancelled")
+    assert [events(db, word) for word in words] == [1, 1, 1, 1]

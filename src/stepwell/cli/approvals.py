@@ -11,9 +11,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from stepwell.cli.connect import JsonOption, LimitOption, ReasonOption, answer, print_json
+from stepwell.cli.connect import JsonOption, KeyOption, LimitOption, ReasonOption, answer, print_json
 from stepwell.cli.ids import ApprovalArgument
-from stepwell.cli.people_words import AsOption, KeyOption, StepArgument, act, person, step_name
+from stepwell.cli.people_words import AsOption, StepArgument, act, person, step_name
 from stepwell.cli.render import console
 from stepwell.errors import UsageError
 from stepwell.people import Approval, People

@@ -29,6 +29,12 @@ LabelOption = Annotated[
     list[str] | None, typer.Option(help="Label of the run as name=text; may be repeated.")
 ]
 ReasonOption = Annotated[str | None, typer.Option(help="The reason; it is stored in the log.")]
+KeyOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Idempotency key: a repeat with the same key changes nothing and returns the first answer."
+    ),
+]
 
 
 def ask(context: typer.Context, question: Callable[[Client], Awaitable[T]], *, as_owner: bool = False) -> T:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from stepwell.cli.connect import (
     JsonOption,
+    KeyOption,
     LanguageOption,
     LimitOption,
     ReasonOption,
@@ -123,23 +124,31 @@ def show(
 
 @app.command()
 def cancel(
-    context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None, as_json: JsonOption = False
+    context: typer.Context,
+    jobs: JobsArgument,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Cancel jobs; a running handler gets a request to stop."""
     each(
-        context, "job", jobs, lambda client, job: JobHandle(client, job).cancel(reason), "cancelled",
+        context, "job", jobs, lambda client, job: JobHandle(client, job).cancel(reason, key=key), "cancelled",
         shown=short, as_json=as_json,
     )  # fmt: skip
 
 
 @app.command()
 def retry(
-    context: typer.Context, jobs: JobsArgument, reason: ReasonOption = None, as_json: JsonOption = False
+    context: typer.Context,
+    jobs: JobsArgument,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Queue jobs again that could not be completed."""
 
     async def again(client: Client, job: int) -> Any:
-        return await client.perform(retry_job(client.tenant_id, job, client.actor, reason))
+        return await client.perform(retry_job(client.tenant_id, job, client.actor, reason, key))
 
     each(context, "job", jobs, again, "queued again", shown=short, as_json=as_json)
 

@@ -37,12 +37,6 @@ AsOption = Annotated[
         help="Name of the person who acts; default: who STEPWELL_TOKEN belongs to, else your user name.",
     ),
 ]
-KeyOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Idempotency key: a repeat with the same key changes nothing and returns the first answer."
-    ),
-]
 
 
 def person(context: typer.Context, given: str | None) -> str:

@@ -11,6 +11,7 @@ import typer
 from stepwell.cli import render
 from stepwell.cli.connect import (
     JsonOption,
+    KeyOption,
     LabelOption,
     LanguageOption,
     LimitOption,
@@ -171,6 +172,7 @@ def cancel(
     runs: RunsArgument,
     reason: ReasonOption = None,
     approval: ApprovalOption = None,
+    key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Cancel runs: no further step starts, and running handlers get a request to stop."""
@@ -178,36 +180,51 @@ def cancel(
         context,
         "run",
         runs,
-        lambda client, run: _handle(client, run).cancel(reason, approval),
+        lambda client, run: _handle(client, run).cancel(reason, approval, key=key),
         "cancelled",
         as_json=as_json,
     )
 
 
 @app.command()
-def pause(context: typer.Context, runs: RunsArgument, as_json: JsonOption = False) -> None:
+def pause(
+    context: typer.Context, runs: RunsArgument, key: KeyOption = None, as_json: JsonOption = False
+) -> None:
     """Pause runs: running steps may finish, no further step starts."""
-    each(context, "run", runs, lambda client, run: _handle(client, run).pause(), "paused", as_json=as_json)
+    each(
+        context, "run", runs, lambda client, run: _handle(client, run).pause(key=key), "paused",
+        as_json=as_json,
+    )  # fmt: skip
 
 
 @app.command()
-def resume(context: typer.Context, runs: RunsArgument, as_json: JsonOption = False) -> None:
+def resume(
+    context: typer.Context, runs: RunsArgument, key: KeyOption = None, as_json: JsonOption = False
+) -> None:
     """Continue paused runs."""
     each(
-        context, "run", runs, lambda client, run: _handle(client, run).resume(), "in progress again",
+        context, "run", runs, lambda client, run: _handle(client, run).resume(key=key), "in progress again",
         as_json=as_json,
     )  # fmt: skip
 
 
 @app.command()
 def retry(
-    context: typer.Context, runs: RunsArgument, reason: ReasonOption = None, as_json: JsonOption = False
+    context: typer.Context,
+    runs: RunsArgument,
+    reason: ReasonOption = None,
+    key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Retry failed runs: queue again the steps that could not be completed."""
     each(
-        context, "run", runs, lambda client, run: _handle(client, run).retry(reason), "in progress again",
+        context,
+        "run",
+        runs,
+        lambda client, run: _handle(client, run).retry(reason, key=key),
+        "in progress again",
         as_json=as_json,
-    )  # fmt: skip
+    )
 
 
 @app.command("label")

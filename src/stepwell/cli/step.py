@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from stepwell.cli.connect import JsonOption, LanguageOption, ReasonOption, json_object, print_json
+from stepwell.cli.connect import JsonOption, KeyOption, LanguageOption, ReasonOption, json_object, print_json
 from stepwell.cli.ids import ApprovalOption
 from stepwell.cli.people_screen import correction_table, step_card
 from stepwell.cli.people_words import (
     AsOption,
-    KeyOption,
     StepArgument,
     act,
     act_as,

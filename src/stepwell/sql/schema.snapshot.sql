@@ -3119,6 +3119,9 @@ CREATE TRIGGER development_mode_is_only_left BEFORE DELETE OR UPDATE ON stepwell
 -- trigger: stepwell.dot_config.a_changed_setting_is_told
 CREATE TRIGGER a_changed_setting_is_told AFTER INSERT OR DELETE OR UPDATE ON stepwell.dot_config FOR EACH ROW EXECUTE FUNCTION stepwell._setting_changed();
 
+-- trigger: stepwell.dot_config.tokens_are_complete
+CREATE TRIGGER tokens_are_complete AFTER INSERT OR UPDATE ON stepwell.dot_config FOR EACH ROW WHEN ((new.config_key ~~ 'ui.traffic\_light.%'::text)) EXECUTE FUNCTION stepwell._colour_token_check();
+
 -- trigger: stepwell.event_log.event_log_is_append_only
 CREATE TRIGGER event_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.event_log FOR EACH STATEMENT EXECUTE FUNCTION stepwell._event_log_refuse();
 
@@ -5309,6 +5312,11 @@ create function stepwell._chain_path(p_chain text, p_scope text) returns text la
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._change_check(p_verb text, p_key text)
+create function stepwell._change_check(p_verb text, p_key text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail)
 create function stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5339,6 +5347,9 @@ create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_p
 
 -- function: stepwell._classes_are_empty(p_executor_class_ids integer[])
 create function stepwell._classes_are_empty(p_executor_class_ids integer[]) returns boolean language plpgsql;
+
+-- function: stepwell._colour_token_check()
+create function stepwell._colour_token_check() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._completion_kept(p_unit stepwell.work_unit)
 create function stepwell._completion_kept(p_unit stepwell.work_unit) returns timestamp with time zone language plpgsql stable set search_path=stepwell, pg_temp;
@@ -6250,6 +6261,9 @@ create function stepwell._outbound_problem(p_tenant_id integer, p_unit_id bigint
 create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._outputs_empty(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._outputs_empty(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._own_or_others(p_tenant_id integer, p_principal_name text)
 create function stepwell._own_or_others(p_tenant_id integer, p_principal_name text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -7833,6 +7847,10 @@ create function stepwell.fn_caller_read(p_tenant_code text) returns TABLE(tenant
 -- granted to stepwell_reader: execute
 -- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_change_once(p_tenant_id integer, p_unit_id bigint, p_call text, p_actor text, p_key text, p_reason text, p_evidence jsonb)
+create function stepwell.fn_change_once(p_tenant_id integer, p_unit_id bigint, p_call text, p_actor text, p_key text, p_reason text, p_evidence jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp set standard_conforming_strings=on;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_checkpoint_save(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb)
 create function stepwell.fn_checkpoint_save(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;

@@ -204,13 +204,32 @@ FAULTS = {
 def test_the_registry_check_finds_the_fault(db: psycopg.Connection, fault: str):
     statement, check_name, detail = FAULTS[fault]
     # The gates that would refuse the edit at once.
-    for table in ("state_def", "rollup_policy_def", "state_dialect"):
+    for table in ("state_def", "rollup_policy_def", "state_dialect", "dot_config"):
         db.execute(f"alter table {table} disable trigger user")
     for part in statement.split(";"):
         if part.strip():
             db.execute(part)
     failed = dict(db.execute("select check_name, detail from fn_registry_check() where not ok").fetchall())
     assert detail in failed[check_name]
+
+
+TOKEN = """{"fg": "#FFFFFF", "bg": "#1D4ED8", "contrast_ratio": 6.7, "shape_token": "square",
+    "high_contrast": {"fg": "#FFFFFF", "bg": "#000000", "contrast_ratio": 21}}"""
+
+
+@pytest.mark.requirement("SM-02")
+def test_a_token_that_does_not_declare_everything_is_refused(db: psycopg.Connection):
+    """000 §3.2: a new token has to declare its colours, their contrast, its high contrast and its shape."""
+    add = "insert into dot_config values ('ui.traffic_light.blue', %s::jsonb - %s::text[], 'A test')"
+    for missing in ("fg", "bg", "contrast_ratio", "high_contrast", "shape_token"):
+        with pytest.raises(psycopg.Error, match=r"ui\.traffic_light\.blue") as refused:
+            db.execute(add, (TOKEN, [missing]))
+        assert refused.value.sqlstate == "SW004"
+    db.execute(add, (TOKEN, []))
+    pale = """update dot_config set config_value = config_value || '{"fg": "#93C5FD"}'"""
+    with pytest.raises(psycopg.Error, match="normal: contrast is"):
+        db.execute(f"{pale} where config_key = 'ui.traffic_light.blue'")
+    assert db.execute("select * from fn_registry_check() where not ok").fetchall() == []
 
 
 @pytest.mark.requirement("SM-03")

@@ -38,7 +38,7 @@ def test_steps_of_a_paused_run_cannot_be_claimed_and_leased_steps_can_finish(eng
 
 @pytest.mark.requirement("SM-08")
 def test_the_state_of_a_run_makes_a_repeat_harmless_until_somebody_else_changes_it(engine: Engine):
-    """These calls take no key: a repeat adds no event, but after a resume a pause is a new one."""
+    """Without a key a repeat adds no event, but after a resume a pause is a new one."""
     engine.publish("w", operation("a"))
     run_id = engine.start("w")
     for name in ("fn_run_pause", "fn_run_resume", "fn_run_pause", "fn_run_cancel"):

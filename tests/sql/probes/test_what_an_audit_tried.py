@@ -91,3 +91,61 @@ def test_a_dead_validate_takes_no_branch(engine: Engine):
     }  # fmt: skip
     assert engine.run_state(run_id) == "failed"
     assert engine.faults() == {}
+
+
+@pytest.mark.requirement("RX-06", "RX-13")
+def test_a_boundary_inside_a_branch_that_never_opened_takes_no_branch(engine: Engine):
+    inner = Sequential(op("x"), Conditional("x", op("y"), op("z")))
+    run_id = start(engine, Sequential(Parallel(op("a"), op("b")), Conditional("a", inner)))
+    session = engine.worker()
+    found = leases(engine, session)
+    engine.complete(session, found["a"])
+    engine.kill(session, found["b"])
+    left = {state for step, state in engine.states(run_id).items() if step not in ("a", "b")}
+    assert left == {"cancelled"}
+    assert engine.run_state(run_id) == "failed"
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("SM-22")
+def test_two_names_that_nobody_has_are_no_quorum(engine: Engine):
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w")
+    engine.person("ada")
+    asked = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada', p_quorum => 2)", (run_id << 20,))
+    for voter in ("nobody-1", "nobody-2"):
+        with pytest.raises(psycopg.Error) as caught:
+            engine.one(deciding("approve", voter), (asked,))
+        assert str(caught.value.sqlstate).startswith("SW")
+    assert engine.state(asked) == "requested"
+
+
+@pytest.mark.requirement("SM-22")
+def test_a_replay_with_invented_numbers_opens_nothing(db, engine: Engine):
+    (job_id,) = engine.enqueue("a")
+    session = engine.worker()
+    engine.kill(session, *engine.claim(session))
+    db.execute("update dot_config set config_value = 'true' where config_key = 'approval.required.replay'")
+    invented = Jsonb({"audit_ref": "x", "approval_id": 4711, "replay_request_id": 4712})
+    rules = db.execute(
+        """select actor_class, trigger_kind, trigger_ref from transition_def
+           where state_machine_id = 'job.1' and from_state = 'cannot_complete' and to_state = 'ready'"""
+    ).fetchall()
+    door = "select fn_state_transition_validate(%s, 'job', 'cannot_complete', 'ready', %s, %s, %s, %s)"
+    assert rules
+    for rule in rules:
+        answer = engine.one(door, (job_id, *rule, invented))
+        assert (answer["ok"], engine.state(job_id)) == (False, "cannot_complete")
+
+
+@pytest.mark.requirement("SM-05")
+def test_a_preview_asks_nothing_of_a_transaction_that_only_reads(db, engine: Engine):
+    """The document calls it stable: it works where nothing can be written."""
+    engine.publish("w", human("sign"))
+    unit = engine.unit(engine.start("w"), "sign")
+    preview = DOOR.replace(", %s)", ", %s, true)").replace("'reviewer'", "'pic_human'")
+    for evidence in ({"audit_ref": "x"}, {}):
+        with db.transaction():
+            db.execute("set transaction read only")
+            query = (unit, "step", "ready", "in_progress", "step_claim", Jsonb(evidence))
+            assert engine.one(preview, query)["ok"] is False

@@ -93,6 +93,7 @@ def given(engine: Engine) -> dict[str, Any]:
 MORE: dict[str, dict[str, Any]] = {
     "fn_anchor_written": {"p_anchor": "x"},
     "fn_approval_decide": {"p_actor": "ben"},
+    "fn_change_once": {"p_call": "step_cancel", "p_key": "k"},
     "fn_calendar_set": {"p_calendar_name": "office", "p_time_zone": "UTC",
         "p_hours": Jsonb([{"weekday": 1, "opens": "09:00", "closes": "17:00"}])},
     "fn_evidence_seal": {"p_digest": "0" * 64, "p_with_payloads": False},

@@ -156,7 +156,11 @@ with told as materialized (
 ), snapshot as (
     select format('the output of unit %%s before correction', s.unit_id), case when c.unit_id is null then '{}' else array_remove(array[
         case when c.unit_id is distinct from s.unit_id then 'unit_id' end,
-        case when o.unit_id is null then 'lease_no' when s.output is distinct from o.output then 'output' end,
+        -- A step that completed without an output has the snapshot null, of the attempt that completed.
+        case when s.output is distinct from coalesce(o.output, 'null') then 'output'
+            when o.unit_id is null and s.lease_no is distinct from (select e.request_id from stepwell.step_run_prior_audit as p
+                inner join stepwell.event_log as e on e.tenant_id = p.tenant_id and e.run_id = p.unit_id >> 20 and e.event_id = p.event_id
+                where p.tenant_id = c.tenant_id and p.prior_audit_id = c.prior_audit_id) then 'lease_no' end,
         case when coalesce(s.taken_at not between c.reopened_at - interval '5 minutes' and c.reopened_at + interval '5 minutes', true) then 'taken_at' end
     ], null) || case when count(*) over (partition by s.snapshot_id) > 1 then '{snapshot_id}' else '{}'::text[] end end, c.unit_id is not null
         or to_char(s.taken_at at time zone 'UTC', 'YYYY-MM') = any (%(archived)s)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from stepwell import json_text
+from stepwell.store.calls.once import change_once
 from stepwell.store.connection.arrays import of_objects
 from stepwell.store.connection.call import Call, Rows, value, value_or_none
 
@@ -117,9 +118,16 @@ def signal(
 
 
 def cancel_run(
-    tenant: int, run_id: int, actor: str, reason: str | None, approval_id: int | None = None
+    tenant: int,
+    run_id: int,
+    actor: str,
+    reason: str | None,
+    approval_id: int | None = None,
+    key: str | None = None,
 ) -> Call[str]:
     evidence = {} if approval_id is None else {"approval_id": approval_id}
+    if key is not None:
+        return change_once(tenant, _unit(run_id), "workflow_cancel", actor, key, reason, evidence)
     return Call(
         "select stepwell.fn_run_cancel(%s, %s, %s, %s, %s::jsonb)",
         (tenant, run_id, actor, reason, json_text.encode(evidence, "evidence")),
@@ -127,15 +135,25 @@ def cancel_run(
     )
 
 
-def pause_run(tenant: int, run_id: int, actor: str) -> Call[str]:
+def _unit(run_id: int) -> int:
+    return run_id << 20
+
+
+def pause_run(tenant: int, run_id: int, actor: str, key: str | None = None) -> Call[str]:
+    if key is not None:
+        return change_once(tenant, _unit(run_id), "workflow_pause", actor, key)
     return Call("select stepwell.fn_run_pause(%s, %s, %s)", (tenant, run_id, actor), value)
 
 
-def resume_run(tenant: int, run_id: int, actor: str) -> Call[str]:
+def resume_run(tenant: int, run_id: int, actor: str, key: str | None = None) -> Call[str]:
+    if key is not None:
+        return change_once(tenant, _unit(run_id), "workflow_resume", actor, key)
     return Call("select stepwell.fn_run_resume(%s, %s, %s)", (tenant, run_id, actor), value)
 
 
-def retry_run(tenant: int, run_id: int, actor: str, reason: str | None) -> Call[Any]:
+def retry_run(tenant: int, run_id: int, actor: str, reason: str | None, key: str | None = None) -> Call[Any]:
+    if key is not None:
+        return change_once(tenant, _unit(run_id), "workflow_retry", actor, key, reason)
     return Call("select stepwell.fn_run_retry(%s, %s, %s, %s)", (tenant, run_id, actor, reason), value)
 
 

@@ -74,6 +74,10 @@ begin
         end loop;
         exit when v_count = 0;
     end loop;
+    perform stepwell._outputs_empty(array_agg(c.tenant_id), array_agg(c.unit_id))
+    from stepwell.step_run_correction_cycle as c
+    where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
+        and c.closed_at is null;
     update stepwell.step_run_correction_cycle as c set closed_state = u.state_code, closed_at = u.last_transition_at
     from stepwell.work_unit as u
     where c.tenant_id = p_tenant_id and c.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)

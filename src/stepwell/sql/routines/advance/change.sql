@@ -230,6 +230,8 @@ begin
         insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
         values (p_tenant_id, p_unit_id, v_unit.lease_no, p_evidence -> 'output', stepwell.now())
         on conflict (tenant_id, unit_id, lease_no) do nothing;
+    elsif v_unit.state_code = 'completed' then
+        perform stepwell._outputs_empty(array[p_tenant_id], array[p_unit_id]);
     end if;
     if v_unit.state_code = 'blocked' then
         update stepwell.run_progress as p set needs_attention = true, watches_steps = true

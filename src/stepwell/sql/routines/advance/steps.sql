@@ -244,6 +244,24 @@ begin
 end
 $$;
 
+-- Steps that completed again, this time without an output: null is the output of their last completion, so that nobody reads
+-- the output of an earlier one.
+create or replace function stepwell._outputs_empty(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    insert into stepwell.unit_output (tenant_id, unit_id, lease_no, output, created_at)
+    select u.tenant_id, u.unit_id, u.lease_no, 'null', u.last_transition_at
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+    where u.state_code = 'completed' and exists (
+        select from stepwell.unit_output as o
+        where o.tenant_id = u.tenant_id and o.unit_id = u.unit_id and o.lease_no < u.lease_no)
+    on conflict (tenant_id, unit_id, lease_no) do nothing;
+end
+$$;
+
 -- Steps that the engine carries out (map, sub-workflow, wait) complete with an output and release their successors.
 create or replace function stepwell._engine_complete(
     p_tenant_ids int[], p_unit_ids bigint[], p_outputs jsonb[], p_by_event boolean default false

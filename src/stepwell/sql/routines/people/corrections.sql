@@ -301,7 +301,7 @@ begin
             message = format('approval %s has already opened %s; another one is required',
                 stepwell._unit_ref(p_approval_id), stepwell._title_of(p_tenant_id, p_unit_id));
     end if;
-    select e.event_id, e.at, e.to_state, e.actor, e.actor_class, e.audit_ref into v_end
+    select e.event_id, e.at, e.to_state, e.actor, e.actor_class, e.audit_ref, e.request_id into v_end
     from stepwell.event_log as e
     where e.tenant_id = p_tenant_id and e.run_id = stepwell._run_of(p_unit_id) and e.unit_id = p_unit_id and e.to_state is not null
     order by e.event_id desc limit 1;
@@ -314,9 +314,10 @@ begin
     values (p_tenant_id, p_unit_id, v_end.to_state, v_end.at, v_end.actor, v_end.actor_class, v_end.audit_ref,
         v_end.event_id, v_output.output, v_now)
     returning prior_audit_id into v_cycle.prior_audit_id;
-    if v_output.output is not null then
+    -- A step that completed without an output has null as its snapshot.
+    if v_output.output is not null or v_end.to_state = 'completed' then
         insert into stepwell.step_run_output_snapshot (tenant_id, unit_id, lease_no, output, taken_at)
-        values (p_tenant_id, p_unit_id, v_output.lease_no, v_output.output, v_now)
+        values (p_tenant_id, p_unit_id, coalesce(v_output.lease_no, v_end.request_id), coalesce(v_output.output, 'null'), v_now)
         returning snapshot_id into v_cycle.snapshot_id;
     end if;
     insert into stepwell.step_run_correction_cycle (

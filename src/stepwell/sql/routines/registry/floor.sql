@@ -78,3 +78,24 @@ $$;
 create or replace trigger dialects_say_the_floor
 after insert or update or delete on stepwell.state_dialect
 for each statement execute function stepwell._dialect_floor_check();
+
+-- Refuses a colour token that does not declare all that a token must: both pairs of colours with enough contrast and their
+-- true ratios, and a shape.
+-- Raises: SW004, naming the token and what is wrong with it.
+create or replace function stepwell._colour_token_check() returns trigger
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_fault constant text := (select min(f.fault) from stepwell._registry_text_faults() as f
+        where f.check_name = 'colour_tokens_complete' and split_part(f.fault, ' ', 1) in (new.config_key, new.config_key || ','));
+begin
+    if v_fault is not null then
+        raise exception using errcode = 'SW004', column = 'config_value', message = v_fault;
+    end if;
+    return null;
+end
+$$;
+create or replace trigger tokens_are_complete
+after insert or update on stepwell.dot_config
+for each row when (new.config_key like 'ui.traffic\_light.%') execute function stepwell._colour_token_check();

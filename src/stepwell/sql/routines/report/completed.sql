@@ -53,6 +53,10 @@ begin
         perform stepwell._slots_pass(v_done.slot_tenant_ids, v_done.slot_ids);
     end if;
     if v_next.has_engine_steps then
+        -- A correction is open only in a run that is due.
+        if v_done.due_ids is not null and array_position(p_bodies, null) is not null then
+            perform stepwell._outputs_empty(p_tenant_ids, p_unit_ids);
+        end if;
         perform stepwell._engine_steps(array_agg(r.tenant_id), array_agg(r.unit_id)) from unnest(v_next.releases) as r;
     end if;
     taken_ids := v_next.held_ids;
@@ -91,6 +95,9 @@ begin
     from unnest(p_tenant_ids, p_unit_ids, p_lease_nos, p_bodies) as q (tenant_id, unit_id, lease_no, body)
     where q.body is not null and q.unit_id = any (v_done.applied_ids);
     if v_done.applied_ids is not null then
+        if v_done.due_ids is not null then
+            perform stepwell._outputs_empty(p_tenant_ids, p_unit_ids);
+        end if;
         perform stepwell._advance(array_agg(q.tenant_id), array_agg(q.unit_id))
         from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id) where q.unit_id = any (v_done.applied_ids);
     end if;

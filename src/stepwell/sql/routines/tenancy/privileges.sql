@@ -86,7 +86,7 @@ as $$
             fn_evidence_due_seal, fn_evidence_due_store, fn_health_read, fn_names_refused, fn_job_workflow_refresh_due, fn_event_routes_follow}'),
         ('slack', '{fn_slack_cards_take, fn_slack_card_note, fn_slack_callback_accept, fn_slack_user_find, fn_slack_approval_decide}'),
         ('api', '{fn_run_start, fn_job_enqueue, fn_signal, fn_runs_watch, fn_run_follow, fn_run_state_at,
-            fn_run_cancel, fn_run_pause, fn_run_resume, fn_run_retry, fn_run_label, fn_run_start_labelled, fn_view_save, fn_view_delete,
+            fn_run_cancel, fn_run_pause, fn_run_resume, fn_run_retry, fn_change_once, fn_run_label, fn_run_start_labelled, fn_view_save, fn_view_delete,
             fn_views_read, fn_layout_keep, fn_actions_read, fn_tokens_read_allowed, fn_step_inputs_read, fn_job_cancel, fn_job_retry, fn_state_transition_validate,
             fn_step_claim, fn_step_release, fn_step_assign, fn_step_delegate, fn_step_complete, fn_step_cannot_complete,
             fn_step_wait, fn_step_resume, fn_step_block, fn_step_unblock, fn_step_block_escalate, fn_step_escalate,
