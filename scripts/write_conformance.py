@@ -23,7 +23,7 @@ Written by `make docs` from `docs/conformance.toml`, the rows of `tests/requirem
 that name them. The five source documents are numbered 000 (states, views, governance), 001 (job graph),
 002 (reactive execution), 003 (runtime and governed actions) and 004 (linear workflow). A row is **met**
 if tests on the real parts prove it, **deviation** if it is met in another way on purpose, **open** if
-something is missing.
+something is missing. [Sentences](sentences.md) has 000 §2–§5, 002, 003 and 004 sentence by sentence.
 """
 
 NAMES = """## Names of the documents
