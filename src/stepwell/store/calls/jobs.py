@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from stepwell.define.duration import parse_rate
-from stepwell.store.calls.once import change_once
+from stepwell.store.calls import runs
 from stepwell.store.connection.arrays import of_objects
 from stepwell.store.connection.call import Call, value
 
@@ -58,13 +58,13 @@ def cancel_job(
     tenant: int, unit_id: int, actor: str, reason: str | None, key: str | None = None
 ) -> Call[str]:
     if key is not None:
-        return change_once(tenant, unit_id, "step_cancel", actor, key, reason)
+        return runs.change_once(tenant, unit_id, "step_cancel", actor, key, reason)
     return Call("select stepwell.fn_job_cancel(%s, %s, %s, %s)", (tenant, unit_id, actor, reason), value)
 
 
 def retry_job(tenant: int, unit_id: int, actor: str, reason: str | None, key: str | None = None) -> Call[Any]:
     if key is not None:
-        return change_once(tenant, unit_id, "step_retry", actor, key, reason)
+        return runs.change_once(tenant, unit_id, "step_retry", actor, key, reason)
     return Call("select stepwell.fn_job_retry(%s, %s, %s, %s)", (tenant, unit_id, actor, reason), value)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from stepwell import json_text
-from stepwell.store.calls.once import change_once
 from stepwell.store.connection.arrays import of_objects
 from stepwell.store.connection.call import Call, Rows, value, value_or_none
 
@@ -131,6 +130,23 @@ def cancel_run(
     return Call(
         "select stepwell.fn_run_cancel(%s, %s, %s, %s, %s::jsonb)",
         (tenant, run_id, actor, reason, json_text.encode(evidence, "evidence")),
+        value,
+    )
+
+
+def change_once(
+    tenant: int,
+    unit_id: int,
+    call: str,
+    actor: str,
+    key: str,
+    reason: str | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> Call[Any]:
+    """The first answer of this call with this key; a repeat changes nothing."""
+    return Call(
+        "select stepwell.fn_change_once(%s, %s, %s, %s, %s, %s, %s::jsonb)",
+        (tenant, unit_id, call, actor, key, reason, json_text.encode(dict(evidence or {}), "evidence")),
         value,
     )
 
