@@ -1,4 +1,4 @@
-"""Workers over HTTP: listed with a sentence each, frozen, drained; sentences of agents with evidence."""
+"""Workers over HTTP: listed with one sentence each, stopped; sentences of agents with their evidence."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_worker_is_shown_with_one_sentence_and_its_evidence(api: httpx.Client,
     )  # fmt: skip
     events = got(api, f"/summaries/{worker['summary_id']}/events")
     assert sorted(event["to_state"] for event in events) == (
-        ["cannot_complete"] + ["completed"] * 2 + ["in_progress"] * 3
+        ["completed"] * 2 + ["failed"] + ["in_progress"] * 3
     )
     executor = next(one for one in got(api, "/executors") if one["executor"] == "default")
     assert (executor["alive_count"], executor["slot_count"], executor["sentence_en"]) == (

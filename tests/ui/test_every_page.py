@@ -42,6 +42,7 @@ PAGES: dict[str, list[tuple[str, str]]] = {
     "/approvals/:id(\\\\d+)": [("/approvals/{approval}", "main form")],
     "/governance/dead-letters": [("/governance/dead-letters", "aside .cause, aside .empty")],
     "/governance/lag": [("/governance/lag", "main .card")],
+    "/workers": [("/workers", "aside .executor")],
     "/evidence": [("/evidence", "main input")],
     "/sign-in": [("/sign-in", "form")],
     "/": [("/", "main .card")],

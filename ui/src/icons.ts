@@ -56,6 +56,7 @@ const ownDrawings: Record<string, Stroke[]> = {
   audit: thin("M4 2.5h5.5L12.5 5.5v8H4zM9.3 2.5v3.2h3.2M6 8.5h4.4M6 10.9h4.4"),
   problems: thin("M8 2.4l5.8 10.3H2.2zM8 6.4v3M8 11v.1"),
   dead: thin("M2.5 4h11v8.5h-11zM2.5 4.5L8 9l5.5-4.5"),
+  workers: thin("M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.1M5 11h.1M8 5h3M8 11h3"),
   inbox: thin("M2.5 9.5h3l1 2h3l1-2h3M2.5 9.5v3.5h11V9.5L11.6 3.5H4.4z"),
   settings: thin(ring(8, 8, 2.1), "M8 1.8v2M8 12.2v2M1.8 8h2M12.2 8h2M3.6 3.6l1.4 1.4M11 11l1.4 1.4M12.4 3.6L11 5M5 11l-1.4 1.4"),
   search: thin(ring(7, 7, 4.2), "M10.2 10.2l3.3 3.3"),

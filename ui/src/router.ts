@@ -109,6 +109,12 @@ export const routes: RouteRecordRaw[] = [
     meta: { titleKey: "lag.title", icon: "clock", group: "operations", whole: true },
   },
   {
+    path: "/workers",
+    name: "workers",
+    component: () => import("./pages/governance/WorkersPage.vue"),
+    meta: { titleKey: "workers.title", icon: "workers", group: "operations", whole: true },
+  },
+  {
     path: "/evidence",
     name: "evidence",
     component: EvidencePage,

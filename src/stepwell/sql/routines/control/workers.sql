@@ -74,7 +74,7 @@ end
 $$;
 
 -- Who stops or frees, after the checks that all four calls share.
--- Raises: SW001 without a reason; SW007 for another tenant or without the verb.
+-- Raises: SW001 without a reason; SW007 without the verb.
 create or replace function stepwell._stop_check(p_tenant_id int, p_actor text, p_reason text) returns text
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -82,10 +82,6 @@ as $$
 declare
     v_actor constant text := stepwell._actor_bound(p_tenant_id, p_actor, 'worker.stop');
 begin
-    if p_tenant_id <> 1 then
-        raise exception using errcode = 'SW007', column = 'tenant',
-            message = 'workers serve every tenant: only the first tenant of the installation stops them';
-    end if;
     if coalesce(btrim(p_reason), '') = '' then
         raise exception using errcode = 'SW001', column = 'reason', message = 'reason: say in words why; 1 to 2000 characters are accepted';
     end if;
@@ -134,7 +130,7 @@ $$;
 
 -- Stops a worker or an executor, and tells it to the log.
 -- Locks: worker_stop, exclusively: a session that opens waits, and sees the stop; then the sessions.
--- Raises: SW006 when too many are stopped.
+-- Raises: SW006 when too many are stopped; SW007 for another tenant.
 create or replace function stepwell._stop_put(
     p_tenant_id int, p_stop_kind text, p_worker_name text, p_executor_class_id int, p_actor text, p_reason text
 ) returns void
@@ -142,7 +138,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    lock table stepwell.worker_stop in exclusive mode;
+    perform stepwell._stops_lock(p_tenant_id);
     update stepwell.worker_stop as w set reason = p_reason, stopped_by = coalesce(p_actor, 'owner')
     where w.stop_kind = p_stop_kind and (w.worker_name = p_worker_name or w.executor_class_id = p_executor_class_id);
     if not found then
@@ -160,7 +156,7 @@ $$;
 
 -- Ends a stop, tells it to the log, and wakes the workers.
 -- Locks: as _stop_put.
--- Raises: SW003 when there is no such stop.
+-- Raises: SW003 when there is no such stop; SW007 for another tenant.
 create or replace function stepwell._stop_end(
     p_tenant_id int, p_stop_kind text, p_worker_name text, p_executor_class_id int, p_actor text, p_reason text
 ) returns void
@@ -168,7 +164,7 @@ language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    lock table stepwell.worker_stop in exclusive mode;
+    perform stepwell._stops_lock(p_tenant_id);
     delete from stepwell.worker_stop as w
     where w.stop_kind = p_stop_kind and (w.worker_name = p_worker_name or w.executor_class_id = p_executor_class_id);
     if not found then
@@ -179,6 +175,23 @@ begin
         p_worker_name, p_executor_class_id, p_actor, p_reason);
     -- It is not idle, because it was stopped: it is woken whatever the queue holds.
     perform pg_notify('stepwell_ready', '');
+end
+$$;
+
+-- Workers serve every tenant, so only the first one stops and frees them. Then nobody else does so at the same time, and a session
+-- that opens waits.
+-- Locks: worker_stop, exclusively.
+-- Raises: SW007 for another tenant.
+create or replace function stepwell._stops_lock(p_tenant_id int) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if p_tenant_id <> 1 then
+        raise exception using errcode = 'SW007', column = 'tenant',
+            message = 'workers serve every tenant: only the first tenant of the installation stops them';
+    end if;
+    lock table stepwell.worker_stop in exclusive mode;
 end
 $$;
 

@@ -12,7 +12,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_now constant timestamptz := stepwell.now();
-    v_limit constant bigint := least(p_limit, 1000);
+    v_limit constant int := least(p_limit, 1000);
     v_place bigint;
     v_seen int := 0;
     v_count int := 0;
@@ -23,7 +23,7 @@ begin
         select t.tenant_id from stepwell.tenant as t where t.tenant_id > v_place order by t.tenant_id limit v_limit
     loop
         v_seen := v_seen + 1;
-        v_place := v_tenant_id;
+        v_place := v_tenant_id::bigint;
         continue when stepwell._is_set_aside(v_tenant_id, 'summaries', 'workers', v_now);
         begin
             v_count := v_count + stepwell._tenant_summaries(v_tenant_id, v_now);
