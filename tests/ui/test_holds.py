@@ -28,6 +28,20 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
 
+def looks(page: Page) -> None:
+    """Dark, Vietnamese, and as narrow as a phone."""
+    page.emulate_media(color_scheme="dark")
+    page.get_by_text("VI", exact=True).click()
+    picture(page, "hold-dark-vi")
+    page.get_by_text("EN", exact=True).click()
+    page.emulate_media(color_scheme="light")
+    size = page.viewport_size
+    page.set_viewport_size({"width": 390, "height": 780})
+    picture(page, "hold-phone")
+    assert size is not None
+    page.set_viewport_size(size)
+
+
 def test_a_hold_is_opened_shown_on_every_page_and_released(page: Page, engine: Engine):
     page.goto("/governance/problems")
     page.get_by_role("button", name="Hold…").click()
@@ -47,10 +61,12 @@ def test_a_hold_is_opened_shown_on_every_page_and_released(page: Page, engine: E
     expect(card).to_contain_text("5 steps and 0 jobs stand still")
     assert engine.claim(engine.worker()) == []
     picture(page, "hold-problems")
+    if PICTURES:
+        looks(page)
     page.get_by_role("link", name="Runs").first.click()
     expect(banner).to_be_visible()
     picture(page, "hold-runs")
-    banner.get_by_role("link", name="Open").click()
+    banner.get_by_role("link", name="Show").click()
     card.get_by_role("button", name="Release 10 %…").click()
     dialog.get_by_label("50 %").check()
     dialog.get_by_label("Reason").fill("open again")

@@ -98,10 +98,9 @@ class Executor:
             asleep = {"seconds": parked.seconds, "checkpoint": parked.checkpoint}
             return OutcomeKind.SLEEP, json_text.encode(asleep, "sleep")
         except Awaiting as awaiting:
-            body = {"event": awaiting.event, "facet": "waiting_human", "approval_id": awaiting.approval_id}
-            if awaiting.seconds is not None:
-                body["seconds"] = awaiting.seconds
-            return OutcomeKind.WAITING, json_text.encode(body, "outcome")
+            asked = {"event": awaiting.event, "facet": "waiting_human", "approval_id": awaiting.approval_id}
+            limited = {} if awaiting.seconds is None else {"seconds": awaiting.seconds}
+            return OutcomeKind.WAITING, json_text.encode(asked | limited, "outcome")
         except InvalidInput as error:
             return OutcomeKind.DEAD, _error_body(error, "invalid_input")
         except LeaseLost:
