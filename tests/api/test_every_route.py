@@ -42,6 +42,7 @@ FITTING: dict[str, dict[str, Any]] = {
     "POST /api/v1/policies/check": {"text": POLICY},
     "POST /api/v1/policies/test": {"text": POLICY},
     "POST /api/v1/graphs": {"template_id": "parcels"},
+    "POST /api/v1/holds": {"scope_kind": "operation", "scope_value": "a"},
 }
 # Writes that the seeds below do not let succeed: a test of their resource sees them succeed.
 NOT_HERE = {
@@ -109,7 +110,10 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
     engine.one("select fn_workspace_set(%s, 'nights')", (tenant_id,))
     register(engine, "parcels", job("a"), description=MARK)
     workflow_id = emit(engine, "parcels", p_correlation_id=MARK)["workflow_id"]
+    held = "select fn_hold_open(%s, 'connector', 'books', %s, 'cli:ops')"
+    hold_id = engine.one(held, (tenant_id, MARK))["hold_id"]
     return {
+        "hold_id": hold_id,
         "template_id": "parcels",
         "workflow_id": str(workflow_id),
         "run_id": str(run_id),

@@ -257,6 +257,11 @@ def replay_plan(engine: Engine) -> Values:
     return {"p_plan_id": int(made["plan_id"])}
 
 
+def held(engine: Engine) -> Values:
+    made = engine.one("select fn_hold_open(1, 'connector', 'books', 'why', 'cli:ops')")
+    return {"p_hold_id": int(made["hold_id"]), "p_share": 10}
+
+
 def template(engine: Engine) -> Values:
     """A template that is sound, and params for it."""
     job = {"local_id": "a", "job_kind": "a", "source_ref": "$.input.order", "target_ref": "erp:orders"}
@@ -351,6 +356,9 @@ STAGES: dict[str, Callable[[Engine], Values]] = {
     "fn_layout_keep": graph,
     "fn_link_enter": link,
     "fn_link_use": link,
+    "fn_hold_open": lambda engine: {"p_kind": "connector", "p_value": "books"},
+    "fn_hold_reach": lambda engine: {"p_kind": "connector", "p_value": "books"},
+    "fn_hold_release": held,
     "fn_mot_graph_emit": emitting,
     "fn_password_set": lambda engine: {"p_principal_name": "ben", "p_secret_hash": PASSWORD_HASH},
     "fn_principal_rename": refused_name,

@@ -17,6 +17,9 @@ _FOUND = {
     "p_approval_id": "select max(approval_id) from approval_detail where {mine}",
     "p_approval": "select a from approval_detail as a where {mine} order by approval_id desc limit 1",
     "p_chain": "select a from audit_chain as a where {mine}",
+    "p_hold_id": "select max(hold_id) from incident_hold where {mine}",
+    "p_hold": "select h from incident_hold as h where {mine} order by hold_id desc limit 1",
+    "p_value": "select max(workflow_name) from workflow_registry where {mine}",
     "p_executor_class_id": "select max(executor_class_id) from work_unit"
     " where {mine} and lease_session_id is not null",
     "p_operation_id": "select max(operation_id) from operation where {mine}",
@@ -67,6 +70,7 @@ _OF_FUNCTION: dict[str, dict[str, str]] = {
     "fn_events_find": {"p_types": "null", "p_actor": "null", "p_trace_id": "null"},
     "fn_events_recent": {"p_actor": "null"},
     "fn_events_trace": {"p_actor": "null"},
+    "fn_hold_reach": {"p_kind": "'workflow'"},
     "fn_governance_read": {"p_category": "'dead_letter'"},
     "fn_name_suggest": {"p_kind": "'workflow'", "p_word": "'v'", "p_within": "null"},
     "fn_runs_list": {"p_after": "null"},

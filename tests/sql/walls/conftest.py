@@ -38,5 +38,6 @@ def two(engine: Engine) -> dict[int, Engine]:
         leases = driver.claim(session)
         driver.report(session, (leases[0], "completed", {"text": mark}))
         driver.kill(session, leases[-1])
+        driver.db.execute("select fn_hold_open(%s, 'connector', 'books', %s, 'cli:ops')", (tenant, mark))
         driver.db.execute("select fn_audit_seal(%s)", (tenant,))
     return drivers

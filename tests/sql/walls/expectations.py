@@ -104,6 +104,7 @@ DUTIES = {
     "fn_duty_set_aside",
     "fn_event_routes_follow",
     "fn_evidence_due_find",
+    "fn_holds_carry",
     "fn_job_workflow_refresh_due",
     "fn_keeper_lead",
     "fn_health_read",

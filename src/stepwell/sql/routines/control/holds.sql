@@ -28,7 +28,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'hold.open');
-    v_reason constant text := left(stepwell._hold_reason(p_reason, 'why this work must stand still'), 2000);
+    v_reason constant text := left(stepwell._hold_reason(stepwell._redact_text(p_reason), 'why this work must stand still'), 2000);
     v_limit constant int := stepwell._limit('limits.hold_batch');
     v_hold stepwell.incident_hold := stepwell._hold_read(p_tenant_id, p_kind, p_value);
     v_open_id bigint;
@@ -77,7 +77,7 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'hold.release');
-    v_reason constant text := left(stepwell._hold_reason(p_reason, 'why this work may go on'), 2000);
+    v_reason constant text := left(stepwell._hold_reason(stepwell._redact_text(p_reason), 'why this work may go on'), 2000);
     v_now constant timestamptz := stepwell.now();
     v_hold stepwell.incident_hold;
     v_event_id bigint;
@@ -110,7 +110,7 @@ begin
 end
 $$;
 
--- A reason that was given; without secrets.
+-- A reason that was given.
 -- Raises: SW001 without one.
 create or replace function stepwell._hold_reason(p_reason text, p_what text) returns text
 language plpgsql stable
@@ -120,7 +120,7 @@ begin
     if coalesce(btrim(p_reason), '') = '' then
         raise exception using errcode = 'SW001', column = 'reason', message = format('reason: say in words %s', p_what);
     end if;
-    return stepwell._redact_text(p_reason);
+    return p_reason;
 end
 $$;
 

@@ -302,7 +302,9 @@ create or replace function stepwell._run_is_orphan(p_tenant_id int, p_run_id big
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select w.code = 'unexplained' from stepwell.fn_why_not_running(stepwell._run_unit(p_run_id), p_tenant_id) as w
+    select w.code = 'unexplained' and not exists (select from stepwell.job_held as j
+        where j.tenant_id = p_tenant_id and j.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id))
+    from stepwell.fn_why_not_running(stepwell._run_unit(p_run_id), p_tenant_id) as w
 $$;
 
 -- Closes the problems whose cause is gone, with the event that says so: all but those that were set aside, or one. Returns how
