@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 
 from tests.acceptance.running import run as stepwell
-from tests.sql.drive import Engine
+from tests.sql.drive import Engine, human, operation
 from tests.support.roles import api
 
 
@@ -21,9 +21,11 @@ def test_a_hold_from_its_preview_to_its_evidence(dsn: str, db: psycopg.Connectio
     engine = Engine(db)
     engine.db.execute("select fn_person_set(1, 'ada', array['operator'])")
     engine.enqueue("post", 3)
+    engine.publish("w", human("sign", deadline=3600), operation("post"))
+    engine.start("w")
     assert run("list") == "no holds"
     preview = run("open", "operation", "post", "--reason", "r", "--preview")
-    assert preview.startswith("a hold on operation post would stop 0 steps in 0 runs and 3 jobs;")
+    assert preview.startswith("a hold on operation post would stop 1 steps in 1 runs and 3 jobs;")
     assert "operation pots does not exist" in run("open", "operation", "pots", "--reason", "r", code=1)
     made = json.loads(run("open", "operation", "post", "--reason", "SAP closed", "--as", "ada", "--json"))
     hold = made["hold_id"]
@@ -50,5 +52,7 @@ def test_a_hold_from_its_preview_to_its_evidence(dsn: str, db: psycopg.Connectio
     file = tmp_path / "hold.json"
     assert "complete" in run("evidence", hold, "--to", str(file))
     assert "the log has them" in run("verify", str(file))
+    whole = stepwell("--database-url", dsn, "audit", "verify")
+    assert whole.returncode == 0, whole.stdout + whole.stderr
     file.write_text(file.read_text().replace("SAP closed", "a good reason"))
     assert "its payload is not the sealed one" in run("verify", str(file), "--offline", code=1)
