@@ -12,7 +12,8 @@ import stepwell as sw
 from stepwell.config import Settings
 from stepwell.connectors.base import Action, Effect
 from stepwell.govern.actions import Acting
-from stepwell.store.health.examine import Level, examine
+from stepwell.store.health.examine import examine
+from stepwell.store.health.finding import Level
 from stepwell.testing import check_invariants
 from tests.sql.drive import Engine, Lease, operation
 from tests.sql.graphs.publishing import publish

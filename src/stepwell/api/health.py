@@ -25,7 +25,8 @@ from stepwell.store.calls.mode import Mode
 from stepwell.store.connection.borrowed import Asking, Borrowed
 from stepwell.store.connection.pool import checked_out
 from stepwell.store.health import readings as store
-from stepwell.store.health.examine import CHECKS, Finding, Level, Subject, connecting, examine_on, worded
+from stepwell.store.health.examine import CHECKS, connecting, examine_on
+from stepwell.store.health.finding import Finding, Level, Subject, worded
 
 # All requests within this time get the same reading, so that many open pages cost no more than one.
 SHARED_SECONDS = 2.0

@@ -12,7 +12,9 @@ import typer
 from stepwell.config import Settings
 from stepwell.errors import StepwellError
 from stepwell.store.connection.target import Process, database
-from stepwell.store.health.examine import Finding, Level, examine, unreachable
+from stepwell.store.health.deep import examine_deep
+from stepwell.store.health.examine import examine, unreachable
+from stepwell.store.health.finding import Finding, Level
 
 app = typer.Typer(add_completion=False)
 
@@ -22,10 +24,13 @@ _SIGNS = {Level.OK: ("✓", "green"), Level.WARNING: ("!", "yellow"), Level.FAIL
 @app.command()
 def doctor(
     context: typer.Context,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also check every invariant on the rows of every run and job.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Check database, settings, schema, clock, permissions, disk and more; exit code 1 if one fails."""
-    findings = _findings(context.obj)
+    findings = _findings(context.obj, deep)
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings]))
     else:
@@ -35,13 +40,14 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _findings(settings: Settings) -> list[Finding]:
+def _findings(settings: Settings, deep: bool) -> list[Finding]:
     with ExitStack() as stack:
         try:
             conninfo = stack.enter_context(database(settings, Process.READER))
         except StepwellError as error:
             return [unreachable(error)]
-        return list(examine(settings, conninfo))
+        found = list(examine(settings, conninfo))
+        return found + list(examine_deep(settings, conninfo)) if deep else found
 
 
 def _line(finding: Finding) -> str:

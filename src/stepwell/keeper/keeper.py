@@ -38,6 +38,9 @@ ROUND_LIMIT = 50
 HOUSEKEEPING_PERIOD = timedelta(hours=1)
 # How often problems are checked, and a part of the units is searched for leases of lost sessions.
 LOOK_PERIOD = timedelta(seconds=1)
+# While nothing happens, only time makes something wrong: then problems are looked for less often.
+IDLE_PERIOD = timedelta(seconds=10)
+INTEGRITY_PERIOD = timedelta(seconds=2)
 REFRESH_PERIOD = timedelta(seconds=15)
 # How often the lag of the queue and of the seal is sampled.
 LAG_PERIOD = timedelta(seconds=5)
@@ -92,6 +95,9 @@ class Keeper:
         self._partitions_at: datetime | None = None
         self._sweep_at: datetime | None = None
         self._look_at: datetime | None = None
+        self._idle_until: datetime | None = None
+        self._watch_mark = -1
+        self._integrity_at: datetime | None = None
         self._refresh_at: datetime | None = None
         self._lag_at: datetime | None = None
         self._summary_at: datetime | None = None
@@ -193,7 +199,8 @@ class Keeper:
         started = self._fire_schedules(connection)
         if self._has_passed or is_asked_for:
             duties.perform(connection, "route events", lambda: self._route(connection), 0)
-            self._look(connection, now)
+            self._look(connection, now, is_asked_for=is_asked_for)
+            self._check(connection, now)
             self._refresh(connection, now)
             self._sample_lag(connection, now)
             self._summarize(connection, now)
@@ -245,11 +252,23 @@ class Keeper:
             )
             self._partitions_at = None if made is None else now + HOUSEKEEPING_PERIOD
 
-    def _look(self, connection: KeeperConnection, now: datetime) -> None:
+    def _look(self, connection: KeeperConnection, now: datetime, *, is_asked_for: bool) -> None:
         """Open and close problems, and search a part of the units for lost leases."""
-        if self._look_at is not None and self._look_at - LOOK_PERIOD <= now < self._look_at:
+        if not _is_due(self._look_at, LOOK_PERIOD, now):
             return
         self._look_at = now + LOOK_PERIOD
+        mark = self._duties.perform(
+            connection, "read the watch mark", lambda: connection.perform(keep.watch_mark()), -1
+        )
+        is_quiet = mark == self._watch_mark and not is_asked_for
+        self._watch_mark = mark
+        if (
+            is_quiet
+            and self._idle_until is not None
+            and self._idle_until - IDLE_PERIOD <= now < self._idle_until
+        ):
+            return
+        self._idle_until = now + IDLE_PERIOD
         self._duties.perform(
             connection, "settle problems", lambda: connection.perform(keep.settle_problems(PROBLEM_LIMIT)), 0
         )
@@ -261,6 +280,18 @@ class Keeper:
             "search lost leases",
             lambda: connection.perform(keep.find_leases(self._search_page)),
             self._search_page,
+        )
+
+    def _check(self, connection: KeeperConnection, now: datetime) -> None:
+        """Check the invariants of the next rows."""
+        if (
+            self._integrity_at is not None
+            and self._integrity_at - INTEGRITY_PERIOD <= now < self._integrity_at
+        ):
+            return
+        self._integrity_at = now + INTEGRITY_PERIOD
+        self._duties.perform(
+            connection, "check invariants", lambda: connection.perform(keep.watch_integrity()), 0
         )
 
     def _route(self, connection: KeeperConnection) -> int:
@@ -311,6 +342,11 @@ class Keeper:
         )
         if any(removed.values()):
             _log.info("removed rows older than their retention: %s", removed)
+
+
+def _is_due(due_at: datetime | None, period: timedelta, now: datetime) -> bool:
+    """Also when the clock was moved by more than the period."""
+    return due_at is None or not due_at - period <= now < due_at
 
 
 def _with_remedy(error: PermissionDenied) -> str:

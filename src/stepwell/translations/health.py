@@ -195,6 +195,47 @@ HEALTH: Final[dict[str, Translation]] = {
     "seal.anchor_remedy": Translation(
         "correct its address or repair the storage", "sửa địa chỉ hoặc nơi lưu"
     ),
+    "vacuum.free": Translation("no old transaction holds up vacuum", "không giao dịch cũ nào cản vacuum"),
+    "vacuum.held": Translation(
+        "process {pid} ({program}, role {role}, database {database}, {state}) has had a transaction open"
+        " for {seconds} s; vacuum cannot remove what was deleted since: {query}",
+        "tiến trình {pid} ({program}, vai trò {role}, cơ sở dữ liệu {database}, {state}) mở giao dịch đã"
+        " {seconds} giây; vacuum không dọn được những gì bị xóa từ đó: {query}",
+    ),
+    "vacuum.remedy": Translation(
+        "let it end, or: select pg_terminate_backend({pid})",
+        "để nó kết thúc, hoặc: select pg_terminate_backend({pid})",
+    ),
+    "locks.free": Translation("nobody waits long for a lock", "không ai chờ khóa lâu"),
+    "locks.held": Translation(
+        "process {waits} has waited {seconds} s for a lock of process {pid} ({program}, role {role},"
+        " database {database}, {state}): {query}",
+        "tiến trình {waits} đã chờ {seconds} giây khóa của tiến trình {pid} ({program}, vai trò {role},"
+        " cơ sở dữ liệu {database}, {state}): {query}",
+    ),
+    "locks.remedy": Translation(
+        "let process {pid} end its transaction, or: select pg_terminate_backend({pid})",
+        "để tiến trình {pid} kết thúc giao dịch, hoặc: select pg_terminate_backend({pid})",
+    ),
+    "months.left": Translation(
+        "the log has partitions for {count} more months", "nhật ký có phân vùng cho {count} tháng nữa"
+    ),
+    "months.remedy": Translation(
+        "run 'stepwell keeper'; it makes the partitions of the next months",
+        "chạy 'stepwell keeper' để tạo phân vùng cho các tháng tới",
+    ),
+    "invariants.hold": Translation(
+        "every invariant holds in {runs} runs and jobs",
+        "mọi bất biến đều đúng trong {runs} lượt chạy và công việc",
+    ),
+    "invariants.broken": Translation(
+        "{faults} rows at fault in {runs} runs and jobs",
+        "{faults} dòng sai trong {runs} lượt chạy và công việc",
+    ),
+    "invariants.remedy": Translation("see each line above", "xem từng dòng phía trên"),
+    "invariants.refused": Translation(
+        "not checked: this role may not ask as keeper", "chưa kiểm tra: vai trò này không được hỏi như keeper"
+    ),
     "interface.built": Translation("built", "đã dựng"),
     "interface.missing": Translation(
         "this installation has no web interface",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sql.drive import Engine, human, operation, subworkflow, wait
+from tests.sql.integrity.test_invariants_are_watched_in_slices import look
 
 
 @pytest.fixture
@@ -89,6 +90,9 @@ def test_a_correct_engine_has_no_fault(busy: Engine):
 def test_each_fault_is_named(busy: Engine, fault: str, invariant: str, words: str):
     busy.db.execute(fault)
     assert words in busy.faults().get(invariant, "nothing found")
+    # The slices find the same.
+    found = look(busy, 2)
+    assert [one for one in found if one["invariant"] == invariant and words in one["fault"]]
 
 
 def test_many_faults_are_counted_and_only_the_first_are_listed(engine: Engine):

@@ -44,10 +44,10 @@ WORKER = (
 KEEPER = ("keep.py", "schedules.py:due_schedules,fire_schedule", "sealing.py", "due_evidence.py")
 SLACK = ("slack.py:take_cards,note_card,accept_callback,user,decide",)
 # `perform.py` calls these: for the time limit of a verdict, and after an event was rejected.
-# The doctor asks the last two as keeper.
+# The doctor asks the last ones as keeper.
 MORE = {
     "worker": {"fn_action_limit", "fn_event_reject_note"},
-    "keeper": {"fn_health_read", "fn_names_refused"},
+    "keeper": {"fn_health_read", "fn_names_refused", "fn_integrity_look", "fn_sessions_in_the_way"},
 }
 # Only the owner of the schema calls these.
 OWNERS = {

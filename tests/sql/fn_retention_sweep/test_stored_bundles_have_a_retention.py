@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stepwell.store.health.examine import Level, examine
+from stepwell.store.health.examine import examine
+from stepwell.store.health.finding import Level
 from tests.sql.drive import Engine, operation
 from tests.support.clock import Clock
 from tests.support.roles import process_settings

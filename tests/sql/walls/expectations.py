@@ -108,6 +108,8 @@ DUTIES = {
     "fn_job_workflow_refresh_due",
     "fn_keeper_lead",
     "fn_health_read",
+    "fn_integrity_look",
+    "fn_integrity_watch",
     "fn_leases_find",
     "fn_event_lag_sample",
     "fn_leases_recover",
@@ -122,5 +124,7 @@ DUTIES = {
     "fn_schedule_due",
     "fn_schedule_fire",
     "fn_summaries_write",
+    "fn_sessions_in_the_way",
     "fn_timers_fire",
+    "fn_watch_mark",
 }

@@ -97,6 +97,16 @@ def write_summaries(limit: int) -> Call[int]:
     return Call("select stepwell.fn_summaries_write(%s)", (limit,), _first)
 
 
+def watch_mark() -> Call[int]:
+    """A number that stays the same while nothing is logged, refused or written."""
+    return Call("select stepwell.fn_watch_mark()", (), _first)
+
+
+def watch_integrity() -> Call[int]:
+    """The number of problems that a check of the next rows opened or closed."""
+    return Call("select stepwell.fn_integrity_watch()", (), _first)
+
+
 def enqueue_refreshes() -> Call[int]:
     """The number of jobs that will refresh job workflows."""
     return Call("select stepwell.fn_job_workflow_refresh_due()", (), _first)

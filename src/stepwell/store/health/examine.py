@@ -6,34 +6,28 @@ they are given, which may be one of a server's pool; `CONNECTING` open connectio
 
 from __future__ import annotations
 
-import enum
 import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import TupleRow
 
 from stepwell.config import Settings
 from stepwell.errors import StepwellError, UnsupportedDatabase, from_database
 from stepwell.sql import support_text
 from stepwell.store.calls import mode, registry
-from stepwell.store.connection.borrowed import Asking
-from stepwell.store.connection.pool import named
 from stepwell.store.connection.target import Place, Process
 from stepwell.store.embedded import roles
+from stepwell.store.health.finding import Connection, Finding, Level, Subject, connect, worded
+from stepwell.store.health.in_the_way import check_sessions
 from stepwell.store.schema import migrate
 from stepwell.translations.health import say
 
-Connection = psycopg.Connection[TupleRow]
-
-CONNECT_LIMIT_SECONDS = 10
 SKEW_WARN_SECONDS = 1.0
 CONNECTIONS_WARN_COUNT = 50
 DISK_FAIL_BYTES = 512 * 1024**2
@@ -46,64 +40,13 @@ EVIDENCE_LATE_SECONDS = 3600
 SEAL_WARN_INTERVALS = 10
 
 
-class Level(enum.StrEnum):
-    OK = "ok"
-    WARNING = "warning"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line: what was checked, the result, and how to fix it."""
-
-    check: str
-    level: Level
-    detail: str
-    remedy: str | None = None
-    # In Vietnamese, for our own texts; messages of the database or the system have no translation.
-    detail_vi: str | None = None
-    remedy_vi: str | None = None
-
-
-def worded(check: str, level: Level, detail: str, remedy: str | None = None, **facts: object) -> Finding:
-    """A finding with the texts of `translations/health.py`; with the remedy only if something is wrong."""
-    said, said_vi = say(detail, **facts)
-    helps, helps_vi = (None, None) if remedy is None or level is Level.OK else say(remedy, **facts)
-    return Finding(check, level, said, helps, said_vi, helps_vi)
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The input of a check. `connection` uses autocommit; `listen_conninfo` is a direct address."""
-
-    settings: Settings
-    conninfo: str
-    connection: Asking
-
-    @property
-    def listen_conninfo(self) -> str:
-        return self.settings.listen_url or self.conninfo
-
-    @contextmanager
-    def keeping(self, function: str) -> Iterator[Connection | None]:
-        """A connection of the keeper; None if it may not call this function, or there is no such yet."""
-        with _connect(Place.of(self.settings, self.conninfo, Process.KEEPER)) as keeper:
-            query = "select has_function_privilege(to_regprocedure(%s)::oid, 'execute')"
-            row = keeper.execute(query, (f"stepwell.{function}",)).fetchone()
-            yield keeper if row == (True,) else None
-
-    def value(self, query: str, *parameters: object) -> object:
-        row = self.connection.execute(query.encode(), parameters or None).fetchone()
-        return None if row is None else row[0]
-
-
 Check = Callable[[Subject], Iterable[Finding]]
 
 
 def examine(settings: Settings, conninfo: str) -> Iterator[Finding]:
     """Run every check; a check that fails is a finding too and does not stop the others."""
     try:
-        connection = _connect(conninfo)
+        connection = connect(conninfo)
     except psycopg.Error as error:
         yield unreachable(from_database(error))
         return
@@ -130,7 +73,7 @@ def examine_on(subject: Subject, checks: Iterable[Check]) -> Iterator[Finding]:
 def connecting(settings: Settings, conninfo: str) -> list[Finding]:
     """The checks that open connections of their own; nothing if the database cannot be reached."""
     try:
-        connection = _connect(conninfo)
+        connection = connect(conninfo)
     except psycopg.Error:
         return []
     with connection:
@@ -145,13 +88,6 @@ def unreachable(error: StepwellError) -> Finding:
 def _broken(check: Callable[..., object], error: Exception) -> Finding:
     remedy = getattr(error, "hint", None)
     return Finding(check.__name__.removeprefix("check_"), Level.FAILED, " ".join(str(error).split()), remedy)
-
-
-def _connect(conninfo: str) -> Connection:
-    return psycopg.connect(
-        named(conninfo, "stepwell doctor"), autocommit=True, connect_timeout=CONNECT_LIMIT_SECONDS,
-        prepare_threshold=None,
-    )  # fmt: skip
 
 
 def check_database(subject: Subject) -> Iterable[Finding]:
@@ -271,7 +207,7 @@ def check_disk(subject: Subject) -> Iterable[Finding]:
 def check_notify(subject: Subject) -> Iterable[Finding]:
     """Listen at the direct address, notify at the working address, and wait for the notification."""
     channel = f"stepwell_doctor_{secrets.token_hex(4)}"
-    with _connect(subject.listen_conninfo) as listener:
+    with connect(subject.listen_conninfo) as listener:
         listener.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
         started = time.monotonic()
         subject.value("select pg_notify(%s, 'ping')", channel)
@@ -310,7 +246,7 @@ def check_pooler(subject: Subject) -> Iterable[Finding]:
 @contextmanager
 def _several(conninfo: str, count: int) -> Iterator[list[Connection]]:
     with ExitStack() as stack:
-        yield [stack.enter_context(_connect(conninfo)) for _ in range(count)]
+        yield [stack.enter_context(connect(conninfo)) for _ in range(count)]
 
 
 def check_registry(subject: Subject) -> Iterable[Finding]:
@@ -392,8 +328,17 @@ ALL: Final[tuple[Check, ...]] = (
     check_pooler,
     check_registry,
     check_work,
+    check_sessions,
     check_names,
     check_mode,
 )
-CONNECTING: Final = (check_partitions, check_keeper, check_notify, check_pooler, check_work, check_names)
+CONNECTING: Final = (
+    check_partitions,
+    check_keeper,
+    check_notify,
+    check_pooler,
+    check_work,
+    check_sessions,
+    check_names,
+)
 CHECKS: Final[tuple[Check, ...]] = tuple(check for check in ALL if check not in CONNECTING)

@@ -169,10 +169,12 @@ cross join lateral (
     select
         max(t.text_value) filter (where t.text_key = c.ui_label_i18n_key and t.lang = 'en') as label_en,
         max(t.text_value) filter (where t.text_key = c.ui_label_i18n_key and t.lang = 'vi') as label_vi,
-        max(t.text_value) filter (where t.text_key = c.remedy_i18n_key and t.lang = 'en') as remedy_en,
-        max(t.text_value) filter (where t.text_key = c.remedy_i18n_key and t.lang = 'vi') as remedy_vi
-    from stepwell.i18n_text as t
-    where t.text_key in (c.ui_label_i18n_key, c.remedy_i18n_key)
+        max(t.text_value) filter (where t.text_key = r.remedy_key and t.lang = 'en') as remedy_en,
+        max(t.text_value) filter (where t.text_key = r.remedy_key and t.lang = 'vi') as remedy_vi
+    -- A broken invariant has a remedy of its own.
+    from (select case when p.subject like 'invariant:%' then 'integrity.remedy.' || split_part(p.subject, ':', 2) else c.remedy_i18n_key end
+        as remedy_key) as r
+    inner join stepwell.i18n_text as t on t.text_key in (c.ui_label_i18n_key, r.remedy_key)
 ) as l;
 
 -- Refuses a problem that is opened or closed without its event in the same transaction, and one that is deleted while it
