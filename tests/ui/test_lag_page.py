@@ -49,7 +49,7 @@ def drawn(page: Page) -> None:
     assert 0 < float(newest.split(",")[-1]) < threshold < 160
 
 
-@pytest.mark.requirement("GV-08", "GV-10")
+@pytest.mark.requirement("GV-08")
 def test_a_late_reader_is_followed_from_its_problem_to_its_trend(page: Page, engine: Engine):
     engine.one("select fn_problems_watch()")
     page.goto("/governance/problems")

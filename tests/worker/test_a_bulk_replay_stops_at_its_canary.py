@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -84,27 +85,27 @@ def test_a_letter_that_fails_again_stops_what_comes_after_its_stage(
             return plan_id, stages, bad
 
     plan_id, stages, bad = asyncio.run(scenario())
-    row = db.execute(
-        "select plan_state, ended_because from dlq_replay_plan where plan_id = %s", (plan_id,)
-    ).fetchone()
-    assert row is not None
-    assert row[0] == "stopped"
-    assert "the period is closed" in row[1] or "ended again" in row[1]
-    # Nothing of a later stage was begun, each letter at most once; what was not begun is dead as before.
     begun = {n for numbers in stages[:stage] for n in numbers}
     assert bad in calls
-    assert len(calls) == len(set(calls))
-    assert set(calls) <= begun
+    assert set(calls) <= begun, "a letter of a later stage was begun"
+    assert len(calls) == len(set(calls)), "a letter was begun twice"
     if stage < 3:
         assert len(calls) <= CANARY
-    begun_count: int = one(
+    stopped_as_told(one, plan_id, len(calls) - 1)
+    assert check_invariants(dsn) == []
+
+
+def stopped_as_told(one: Callable[..., Any], plan_id: int, completed: int) -> None:
+    """The plan tells why it stopped; what it began was completed, but one; the others are dead as before."""
+    because = one("select ended_because from dlq_replay_plan where plan_id = %s", plan_id)
+    assert one("select plan_state from dlq_replay_plan where plan_id = %s", plan_id) == "stopped"
+    assert "the period is closed" in because or "ended again" in because
+    begun = one(
         "select count(*) from dlq_replay_request where plan_id = %s and scheduled_at is not null", plan_id
     )
-    completed = one("select count(*) from work_unit where scope = 'job' and state_code = 'completed'")
-    assert completed == len(calls) - 1
-    assert one(_OPEN) == LETTERS - begun_count + 1
-    told = one(
+    assert one("select count(*) from work_unit where scope = 'job' and state_code = 'completed'") == completed
+    assert one(_OPEN) == LETTERS - begun + 1
+    left = (
         "select (payload ->> 'left_count')::int from event_log where event_type = 'dlq_replay.plan_stopped'"
     )
-    assert told == LETTERS - begun_count
-    assert check_invariants(dsn) == []
+    assert one(left) == LETTERS - begun

@@ -140,7 +140,6 @@ def test_a_sample_of_a_busy_log_is_bounded_and_takes_the_newest(engine: Engine):
     assert lags(engine)["log", "reader:mail"]["event_count"] == 30
 
 
-@pytest.mark.requirement("GV-10")
 def test_a_pair_has_its_own_threshold_else_that_of_its_producer_else_that_of_all(
     engine: Engine, clock: Clock
 ):
@@ -181,6 +180,14 @@ def test_a_pair_has_its_own_threshold_else_that_of_its_producer_else_that_of_all
     assert lags(engine)["log", "reader:mail"]["light"] == "yellow"
     own("p50.log.reader:mail", 1_000)
     assert lags(engine)["log", "reader:mail"]["light"] == "green"
+
+
+def test_of_too_many_pairs_the_latest_are_shown(engine: Engine):
+    for reader, wait in (("slow", 4_000), ("slowest", 9_000), ("quick", 5)):
+        noted(engine, [wait], f"reader:{reader}")
+    assert [consumer for _, consumer in lags(engine)] == ["reader:slowest", "reader:slow", "reader:quick"]
+    engine.db.execute("update dot_config set config_value = '2' where config_key = 'limits.event_lag_pairs'")
+    assert [consumer for _, consumer in lags(engine)] == ["reader:slowest", "reader:slow"]
 
 
 def test_a_route_behind_the_log_is_a_problem_until_it_is_followed(engine: Engine, clock: Clock):

@@ -99,7 +99,7 @@ $$;
 
 -- Raises: SW001 for a window that is too short or too long.
 create or replace function stepwell._lag_window_check(p_window interval) returns void
-language plpgsql stable
+language plpgsql immutable
 set search_path = stepwell, pg_temp
 as $$
 begin
