@@ -493,6 +493,30 @@ create table stepwell.event_inbox (
 );
 alter table stepwell.event_inbox enable row level security;
 
+-- table: stepwell.event_lag_count
+create table stepwell.event_lag_count (
+    tenant_id integer not null,
+    slot_at timestamp with time zone not null,
+    producer text not null,
+    consumer text not null,
+    bucket smallint not null,
+    event_count integer not null
+) with (fillfactor=70);
+alter table stepwell.event_lag_count enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.event_lag_place
+create table stepwell.event_lag_place (
+    tenant_id integer not null,
+    last_tx xid8 not null,
+    last_event_id bigint not null,
+    last_block_no bigint not null
+);
+alter table stepwell.event_lag_place enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.event_log
 create table stepwell.event_log (
     tenant_id integer not null,
@@ -2100,7 +2124,7 @@ alter table stepwell.dlq_replay_request add constraint replay_is_requested_once 
 alter table stepwell.dlq_replay_request add constraint replay_state_is_known CHECK ((proposal_state = ANY (ARRAY['submitted'::text, 'scheduled'::text, 'completed'::text, 'failed'::text, 'rejected'::text])));
 
 -- constraint: stepwell.dot_config.config_key_is_namespaced
-alter table stepwell.dot_config add constraint config_key_is_namespaced CHECK ((config_key ~ '^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$'::text));
+alter table stepwell.dot_config add constraint config_key_is_namespaced CHECK (((config_key ~ '^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$'::text) OR (config_key ~ '^event_lag\.threshold\.p(50|95|99)\.[a-z]+\.[^[:cntrl:]]{1,255}$'::text)));
 
 -- constraint: stepwell.dot_config.dot_config_pkey
 alter table stepwell.dot_config add constraint dot_config_pkey PRIMARY KEY (config_key);
@@ -2119,6 +2143,18 @@ alter table stepwell.event_field_def add constraint json_type_is_known CHECK ((j
 
 -- constraint: stepwell.event_inbox.event_inbox_pkey
 alter table stepwell.event_inbox add constraint event_inbox_pkey PRIMARY KEY (tenant_id, event_key);
+
+-- constraint: stepwell.event_lag_count.event_lag_count_pkey
+alter table stepwell.event_lag_count add constraint event_lag_count_pkey PRIMARY KEY (tenant_id, slot_at, producer, consumer, bucket);
+
+-- constraint: stepwell.event_lag_count.lag_bucket_is_in_range
+alter table stepwell.event_lag_count add constraint lag_bucket_is_in_range CHECK (((bucket >= 0) AND (bucket <= 300)));
+
+-- constraint: stepwell.event_lag_count.something_is_counted
+alter table stepwell.event_lag_count add constraint something_is_counted CHECK ((event_count > 0));
+
+-- constraint: stepwell.event_lag_place.event_lag_place_pkey
+alter table stepwell.event_lag_place add constraint event_lag_place_pkey PRIMARY KEY (tenant_id);
 
 -- constraint: stepwell.event_reader.event_reader_pkey
 alter table stepwell.event_reader add constraint event_reader_pkey PRIMARY KEY (tenant_id, reader_name);
@@ -2951,6 +2987,9 @@ CREATE INDEX job_workflows_by_template ON stepwell.job_workflow_detail USING btr
 -- index: stepwell.jobs_by_trace
 CREATE INDEX jobs_by_trace ON stepwell.job_detail USING btree (tenant_id, trace_id) WHERE (trace_id IS NOT NULL);
 
+-- index: stepwell.lags_by_age
+CREATE INDEX lags_by_age ON stepwell.event_lag_count USING btree (slot_at);
+
 -- index: stepwell.last_steps
 CREATE INDEX last_steps ON stepwell.workflow_step_def USING btree (tenant_id, version_id, step_no) WHERE is_last;
 
@@ -3238,6 +3277,12 @@ create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for a
 
 -- policy: stepwell.event_inbox.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_inbox as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.event_lag_count.tenant_is_bound
+create policy tenant_is_bound on stepwell.event_lag_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.event_lag_place.tenant_is_bound
+create policy tenant_is_bound on stepwell.event_lag_place as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.event_log.payload_is_allowed
 create policy payload_is_allowed on stepwell.event_log as restrictive for all to public using (((event_type <> 'event.emitted'::text) OR (( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL)));
@@ -4078,6 +4123,18 @@ create view stepwell.v_dead_letter_cause (
     run_count bigint,
     oldest_at timestamp with time zone,
     newest_at timestamp with time zone
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_event_lag_position
+create view stepwell.v_event_lag_position (
+    tenant_id integer,
+    producer text,
+    consumer text,
+    subject_key text,
+    last_tx xid8,
+    last_event_id bigint
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -6057,6 +6114,43 @@ create function stepwell._labels_of(p_tenant_id integer, p_run_id bigint) return
 -- function: stepwell._labels_set(p_tenant_id integer, p_run_ids bigint[], p_labels jsonb, p_actor text, p_actor_class text)
 create function stepwell._labels_set(p_tenant_id integer, p_run_ids bigint[], p_labels jsonb, p_actor text, p_actor_class text) returns TABLE(run_id bigint, labels jsonb) language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._lag_bucket(p_lag interval)
+create function stepwell._lag_bucket(p_lag interval) returns smallint language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._lag_note(p_tenant_id integer, p_producer text, p_consumer text, p_lags interval[])
+create function stepwell._lag_note(p_tenant_id integer, p_producer text, p_consumer text, p_lags interval[]) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._lag_note_passed(p_tenant_id integer, p_consumer text, p_after_tx xid8, p_after_event_id bigint, p_upto_tx xid8, p_upto_event_id bigint)
+create function stepwell._lag_note_passed(p_tenant_id integer, p_consumer text, p_after_tx xid8, p_after_event_id bigint, p_upto_tx xid8, p_upto_event_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._lag_of_bucket(p_bucket smallint)
+create function stepwell._lag_of_bucket(p_bucket smallint) returns numeric language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._lag_sample_queue(p_place stepwell.event_lag_place)
+create function stepwell._lag_sample_queue(p_place stepwell.event_lag_place) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._lag_sample_seal(p_place stepwell.event_lag_place)
+create function stepwell._lag_sample_seal(p_place stepwell.event_lag_place) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._lag_slot(p_at timestamp with time zone)
+create function stepwell._lag_slot(p_at timestamp with time zone) returns timestamp with time zone language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._lag_threshold(p_producer text, p_consumer text, p_quantile text)
+create function stepwell._lag_threshold(p_producer text, p_consumer text, p_quantile text) returns integer language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._lag_window_check(p_window interval)
+create function stepwell._lag_window_check(p_window interval) returns void language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[])
 create function stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[]) returns boolean language plpgsql stable;
 -- granted to stepwell_api: execute
@@ -6586,6 +6680,11 @@ create function stepwell._ready_notify() returns trigger language plpgsql set se
 
 -- function: stepwell._ready_put(p_changes stepwell.unit_change[])
 create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._ready_since(p_tenant_id integer, p_run_id bigint, p_unit_id bigint, p_event_id bigint)
+create function stepwell._ready_since(p_tenant_id integer, p_run_id bigint, p_unit_id bigint, p_event_id bigint) returns timestamp with time zone language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[])
 create function stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
@@ -7906,6 +8005,20 @@ create function stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_s
 -- function: stepwell.fn_event_emit(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb)
 create function stepwell.fn_event_emit(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_event_lag_compute(p_tenant_id integer, p_window interval)
+create function stepwell.fn_event_lag_compute(p_tenant_id integer, p_window interval) returns TABLE(producer text, consumer text, event_count bigint, p50_ms numeric, p95_ms numeric, p99_ms numeric, waits_since timestamp with time zone, waits_ms bigint, threshold_p50_ms integer, threshold_p95_ms integer, threshold_p99_ms integer, light text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_event_lag_sample()
+create function stepwell.fn_event_lag_sample() returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_event_lag_trend(p_tenant_id integer, p_producer text, p_consumer text, p_window interval)
+create function stepwell.fn_event_lag_trend(p_tenant_id integer, p_producer text, p_consumer text, p_window interval) returns TABLE(at timestamp with time zone, event_count bigint, p50_ms numeric, p95_ms numeric, p99_ms numeric) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_event_reject_note(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb)
 create function stepwell.fn_event_reject_note(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
