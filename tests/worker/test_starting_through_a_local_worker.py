@@ -67,7 +67,7 @@ async def start_here(app, dsn, *starts):
     control, calls = await connect(worker), await LeaseCalls.open(worker)
     try:
         session_key = await sessions.register(
-            control, "here", app.executors(), 10, 30, {}, list(app.handlers)
+            control, "here", app.executors(), 10, 30, {}, list(app.handlers), {}
         )
         answers = []
         for start in starts:

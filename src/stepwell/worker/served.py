@@ -7,7 +7,8 @@ serves what this one does not.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+
+from stepwell.handlers import Handler
 
 # Evaluates the expression of a step of the engine that is too costly to be evaluated while other work waits.
 # Every worker serves it; it has no handler.
@@ -19,7 +20,9 @@ REFRESH = "job_workflow_refresh"
 class Served:
     """The names that a session was opened with, and those that came later."""
 
-    def __init__(self, handlers: Mapping[str, Any], tell: Callable[[Sequence[str]], Awaitable[None]]) -> None:
+    def __init__(
+        self, handlers: Mapping[str, Handler], tell: Callable[[Sequence[str]], Awaitable[None]]
+    ) -> None:
         self._handlers = handlers
         self._tell = tell
         self._told: tuple[str, ...] = ()
@@ -28,6 +31,14 @@ class Served:
         """For a session that opens now."""
         self._told = tuple(sorted({*self._handlers, EVALUATE, REFRESH}))
         return self._told
+
+    def takes(self) -> dict[str, list[str]]:
+        """The names of the inputs that a handler takes; not of handlers that take all."""
+        return {
+            name: [parameter.name for parameter in handler.parameters]
+            for name, handler in self._handlers.items()
+            if not handler.takes_any
+        }
 
     async def look_again(self) -> None:
         """A handler may have been registered since."""

@@ -188,12 +188,13 @@ class Worker(WorkerCalls):
     async def _open_session(self) -> None:
         self._exchange.session_key = await self._ask(
             sessions.register, self.name, self._executors, self._slots, self._lease_seconds,
-            {"pid": os.getpid(), "host": socket.gethostname(), "version": __version__}, self._served.names(),
+            {"pid": os.getpid(), "host": socket.gethostname(), "version": __version__},
+            self._served.names(), self._served.takes(),
         )  # fmt: skip
         self._exchange.hint()
 
     async def _tell_served(self, operations: Sequence[str]) -> None:
-        await self._ask(sessions.set_served, self._exchange.session_key, operations)
+        await self._ask(sessions.set_served, self._exchange.session_key, operations, self._served.takes())
         # Jobs may wait whose handler was missing until now.
         self._exchange.hint()
 

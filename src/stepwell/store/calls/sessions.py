@@ -5,7 +5,7 @@ Every database error becomes a StepwellError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psycopg
@@ -43,11 +43,12 @@ async def register(
     lease_seconds: int,
     info: dict[str, Any],
     operations: Sequence[str],
+    takes: Mapping[str, Sequence[str]],
 ) -> int:
-    """The session claims only these operations."""
+    """The session claims only these operations. `takes`: the inputs of a handler, if it does not take all."""
     rows = await _rows(
         connection,
-        "select stepwell.fn_worker_register(%s, %s, %s, %s, %s::jsonb, %s::text[])",
+        "select stepwell.fn_worker_register(%s, %s, %s, %s, %s::jsonb, %s::text[], %s::jsonb)",
         (
             name,
             list(executors),
@@ -55,15 +56,20 @@ async def register(
             lease_seconds,
             json_text.encode(info, "info"),
             list(operations),
+            json_text.encode(takes, "takes"),
         ),
     )
     return int(rows[0][0])
 
 
-async def set_served(connection: Connection, session_key: int, operations: Sequence[str]) -> None:
+async def set_served(
+    connection: Connection, session_key: int, operations: Sequence[str], takes: Mapping[str, Sequence[str]]
+) -> None:
     """From now on the session claims these operations and no others."""
     await _rows(
-        connection, "select stepwell.fn_worker_serves(%s, %s::text[])", (session_key, list(operations))
+        connection,
+        "select stepwell.fn_worker_serves(%s, %s::text[], %s::jsonb)",
+        (session_key, list(operations), json_text.encode(takes, "takes")),
     )
 
 

@@ -6,8 +6,8 @@ import asyncio
 import inspect
 import random
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
-from typing import Any, Protocol, TypeVar
+from contextlib import suppress
+from typing import Any, Final, LiteralString, Protocol, TypeVar
 
 import psycopg
 from psycopg.rows import TupleRow, tuple_row
@@ -34,7 +34,8 @@ class Connection(Protocol):
     def cursor(self, *, row_factory: Any) -> Any: ...
 
 
-BIND = "select stepwell.fn_session_bind(%s)"
+BIND: Final = "select stepwell.fn_session_bind(%s)"
+LIMIT: Final = "select stepwell.fn_action_limit()"
 
 
 async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, token: str | None = None) -> T:
@@ -45,11 +46,12 @@ async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, to
     """
     for attempt in range(1, ATTEMPT_LIMIT + 1):
         try:
-            async with pool.connection() as own, own.transaction() if bounded else nullcontext():
+            async with pool.connection() as own:
                 if bounded:
-                    await own.execute("select stepwell.fn_action_limit()")
+                    return call.decode(await _after(own, LIMIT, (), call))
                 if token is not None:
-                    return call.decode(await _bound(own, token, call))
+                    async with own.transaction():
+                        return call.decode(await _after(own, BIND, (token,), call))
                 cursor = await own.execute(call.text, call.parameters)
                 return call.decode(await cursor.fetchall())
         except psycopg.Error as error:
@@ -63,24 +65,26 @@ async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, to
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _bound(own: psycopg.AsyncConnection[TupleRow], token: str, call: Call[Any]) -> Rows:
-    async with own.transaction():
-        # The results are read after the pipeline, and an error that comes earlier is kept until then: psycopg
-        # writes a warning to the log when an error leaves a pipeline.
-        refused: psycopg.Error | None = None
-        try:
-            async with own.pipeline():
-                binding = await own.execute(BIND, (token,))
-                try:
-                    cursor = await own.execute(call.text, call.parameters)
-                except psycopg.Error as error:
-                    refused = error
-        except psycopg.Error as error:
-            raise refused or error from None
-        if refused is not None:
-            raise refused
-        await binding.fetchall()
-        return await cursor.fetchall()
+async def _after(
+    own: psycopg.AsyncConnection[TupleRow], first: LiteralString, given: tuple[Any, ...], call: Call[Any]
+) -> Rows:
+    """Both statements in one round trip and one transaction: that of the pipeline, or one that is open."""
+    # The results are read after the pipeline, and an error that comes earlier is kept until then: psycopg
+    # writes a warning to the log when an error leaves a pipeline.
+    refused: psycopg.Error | None = None
+    try:
+        async with own.pipeline():
+            before = await own.execute(first, given)
+            try:
+                cursor = await own.execute(call.text, call.parameters)
+            except psycopg.Error as error:
+                refused = error
+    except psycopg.Error as error:
+        raise refused or error from None
+    if refused is not None:
+        raise refused
+    await before.fetchall()
+    return await cursor.fetchall()
 
 
 async def keep_reject(pool: Connections, rejected: Mapping[str, Any], token: str | None) -> None:
@@ -94,7 +98,8 @@ async def keep_reject(pool: Connections, rejected: Mapping[str, Any], token: str
     with suppress(psycopg.Error):
         async with pool.connection() as own:
             if token is not None:
-                await _bound(own, token, note)
+                async with own.transaction():
+                    await _after(own, BIND, (token,), note)
             else:
                 await own.execute(note.text, note.parameters)
 

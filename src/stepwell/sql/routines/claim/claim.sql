@@ -67,6 +67,7 @@ declare
     v_unit_ids bigint[] := p_direct_ids;
     v_batch_id bigint;
     v_is_idle boolean;
+    v_simple_count int;
 begin
     if not p_is_dry and p_limit > v_direct_count then
         v_fresh := stepwell._fresh_take(p_session_id, p_executor_class_ids, p_handler_ids,
@@ -89,31 +90,34 @@ begin
     insert into stepwell.worker_lease (session_id, tenant_ids, unit_ids)
     values (p_session_id, v_tenant_ids, v_unit_ids)
     returning batch_id into v_batch_id;
+    -- Most units have nothing but a small input of their run, or of their job.
     return query
     select
         'lease'::text, q.tenant_id, u.unit_id, u.lease_no, v_batch_id, o.operation_name, u.attempt_count + 1,
         u.max_attempts::int, coalesce(d.timeout_seconds, o.timeout_seconds), d.step_id,
-        x.input,
-        case when u.item_no is not null then stepwell._inputs_join(stepwell._item_read(u.tenant_id, u.parent_id, u.item_no),
-            case when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end)
-        when d.inputs is not null then stepwell._inputs_bind(u.tenant_id, u.unit_id, d.inputs, d.config -> 'reads') end,
+        x.input, null::jsonb,
         case when u.lease_no > 1 then stepwell._wake_read(u.tenant_id, u.unit_id) end,
         case when u.lease_no > 1 then stepwell._checkpoints_read(u.tenant_id, u.unit_id) end,
         x.trace_id, x.correlation_id, u.deadline_at
     from (select unnest(v_tenant_ids) as tenant_id, unnest(v_unit_ids) as unit_id) as q
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
+    left join stepwell.workflow_step_def as d
+        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     cross join lateral (
         select r.input, r.trace_id, r.correlation_id
         from stepwell.run_detail as r
-        where u.scope in ('step', 'task') and r.tenant_id = u.tenant_id and r.run_id = stepwell._run_of(u.unit_id)
+        where u.scope in ('step', 'task') and u.item_no is null and d.inputs is null
+            and r.tenant_id = u.tenant_id and r.run_id = stepwell._run_of(u.unit_id) and coalesce(pg_column_size(r.input), 0) <= 1000
         union all
         select j.payload, j.trace_id, j.correlation_id
         from stepwell.job_detail as j
         where u.scope = 'job' and j.tenant_id = u.tenant_id and j.job_id = u.unit_id
-    ) as x
-    left join stepwell.workflow_step_def as d
-        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no;
+    ) as x;
+    get diagnostics v_simple_count = row_count;
+    if v_simple_count < cardinality(v_unit_ids) then
+        return query select b.* from stepwell._leases_bound(p_session_id, v_tenant_ids, v_unit_ids, v_batch_id) as b;
+    end if;
 end
 $$;
 

@@ -3,14 +3,15 @@
 -- ends is in keep/leases.sql.
 
 -- Opens the session of a worker and returns its key, of which only the hash is stored. All its leases will belong to
--- it. Its claims get only the operations it names; without names they get everything of its executor classes. First
+-- it. Its claims get only the operations it names; without names they get everything of its executor classes. p_takes has
+-- the names of the inputs that handlers take: {operation: [name]}; a handler that is not in it takes every input. First
 -- the partitions of the log are made that its reports will write to.
 -- Locks: as fn_partitions_ensure, then worker_stop, shared.
 -- Idempotency: each call opens another session.
 -- Raises: SW001 when a class is not registered or a number is out of range; 23514 for the name of the generator.
 create or replace function stepwell.fn_worker_register(
     p_worker_name text, p_class_names text[], p_slot_count int, p_lease_seconds int default 30, p_info jsonb default '{}',
-    p_operation_names text[] default null
+    p_operation_names text[] default null, p_takes jsonb default null
 ) returns bigint
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -48,10 +49,12 @@ begin
     -- Whoever freezes waits for this, or this sees that it was frozen.
     lock table stepwell.worker_stop in row share mode;
     insert into stepwell.worker_session (
-        session_key_hash, worker_name, executor_class_ids, claim_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info, handler_ids)
+        session_key_hash, worker_name, executor_class_ids, claim_class_ids, slot_count, lease_seconds, started_at, last_tick_at, expires_at, info,
+        handler_ids, handler_takes)
     values (sha256(int8send(v_session_key)), v_worker_name, v_executor_class_ids,
         stepwell._claim_classes(v_worker_name, v_executor_class_ids), p_slot_count, p_lease_seconds, v_now, v_now,
-        v_now + make_interval(secs => p_lease_seconds), stepwell._redact(p_info, stepwell._redaction_pattern()), stepwell._handlers_of(p_operation_names));
+        v_now + make_interval(secs => p_lease_seconds), stepwell._redact(p_info, stepwell._redaction_pattern()), stepwell._handlers_of(p_operation_names),
+        stepwell._takes_kept(p_takes));
     return v_session_key;
 end
 $$;
@@ -76,11 +79,14 @@ as $$
         & 9223372036854775807
 $$;
 
--- Says which operations a worker serves, all of them at once: claims of its session get these and no others.
+-- Says which operations a worker serves, all of them at once: claims of its session get these and no others. p_takes: as
+-- fn_worker_register.
 -- Locks: the session row.
 -- Idempotency: yes.
 -- Raises: SW005 when the session has ended.
-create or replace function stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[]) returns void
+create or replace function stepwell.fn_worker_serves(
+    p_session_key bigint, p_operation_names text[], p_takes jsonb default null
+) returns void
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
@@ -88,12 +94,25 @@ begin
     if coalesce(current_setting('stepwell.binding', true), '') <> '' then
         perform stepwell._executes_check();
     end if;
-    update stepwell.worker_session as s set handler_ids = stepwell._handlers_of(p_operation_names)
+    update stepwell.worker_session as s set handler_ids = stepwell._handlers_of(p_operation_names),
+        handler_takes = stepwell._takes_kept(p_takes)
     where s.session_key_hash = sha256(int8send(p_session_key)) and s.closed_at is null;
     if not found then
         raise exception using errcode = 'SW005', message = 'the session of this worker has ended';
     end if;
 end
+$$;
+
+-- What handlers take, as it is stored. Without it every input is sent: so it is left out when it has another form, is large,
+-- or has what looks like a secret.
+create or replace function stepwell._takes_kept(p_takes jsonb) returns jsonb
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select p_takes
+    where jsonb_typeof(p_takes) = 'object' and octet_length(p_takes::text) <= 1000000
+        and p_takes::text = stepwell._redact_text(p_takes::text)
+        and not jsonb_path_exists(p_takes, 'strict $.* ? (@.type() <> "array")', '{}', true)
 $$;
 
 -- The handlers of these operations; a name that is new is registered. Null for null: everything.

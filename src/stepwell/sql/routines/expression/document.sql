@@ -96,6 +96,61 @@ begin
 end
 $$;
 
+-- The inputs of a step as rows of name, part of the document and path in this part; without a part the path is not plain, and
+-- it is the whole path.
+create or replace function stepwell._inputs_plan(p_inputs jsonb) returns text[]
+language plpgsql immutable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    return (
+        select array_agg(array[x.key, x.way[1], coalesce('$' || x.way[2], x.value)])
+        from (select e.key, e.value, stepwell._path_way(e.value) as way from jsonb_each_text(p_inputs) as e offset 0) as x);
+end
+$$;
+
+-- As _inputs_bind, of a plan and over the parts of the document: the input of the run, the steps that the inputs read, and
+-- inside a Map the item. A plain path is evaluated over its part alone. What reads nothing but the item is evaluated over it.
+create or replace function stepwell._inputs_evaluate(p_plan text[], p_input jsonb, p_steps jsonb, p_item jsonb) returns jsonb
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_bound jsonb;
+    v_has_others boolean;
+    v_value record;
+    v_document jsonb;
+begin
+    select jsonb_object_agg(p_plan[i.no][1], case p_plan[i.no][2]
+            when 'input' then jsonb_path_query_first(p_input, p_plan[i.no][3]::jsonpath, '{}', true)
+            when 'steps' then jsonb_path_query_first(coalesce(p_steps, '{}'), p_plan[i.no][3]::jsonpath, '{}', true)
+            when 'item' then jsonb_path_query_first(p_item -> 'item', p_plan[i.no][3]::jsonpath, '{}', true)
+            when 'index' then jsonb_path_query_first(p_item -> 'index', p_plan[i.no][3]::jsonpath, '{}', true) end),
+        bool_or(p_plan[i.no][2] is null)
+    into v_bound, v_has_others
+    from generate_subscripts(p_plan, 1) as i (no);
+    if v_has_others then
+        for v_no in 1 .. array_length(p_plan, 1) loop
+            continue when p_plan[v_no][2] is not null;
+            if p_item is not null and stepwell._path_reads_item_alone(p_plan[v_no][3]) then
+                v_value := stepwell._path_evaluate(p_item, p_plan[v_no][3], false, true);
+            else
+                v_document := coalesce(v_document, jsonb_build_object('input', p_input, 'steps', coalesce(p_steps, '{}'))
+                    || coalesce(p_item, '{}'));
+                v_value := stepwell._path_evaluate(v_document, p_plan[v_no][3], false, true);
+            end if;
+            if v_value.is_costly then
+                return jsonb_build_array(format('inputs.%s: %s', p_plan[v_no][1], v_value.problem));
+            elsif v_value.problem is not null then
+                return to_jsonb(format('inputs.%s: %s', p_plan[v_no][1], v_value.problem));
+            end if;
+            v_bound := v_bound || jsonb_build_object(p_plan[v_no][1], v_value.result);
+        end loop;
+    end if;
+    return v_bound;
+end
+$$;
+
 -- The inputs of a step inside a Map: the item and its index, and what _inputs_bind gave.
 create or replace function stepwell._inputs_join(p_item jsonb, p_bound jsonb) returns jsonb
 language sql immutable

@@ -9,6 +9,24 @@ as $$
     select p_path ~ '^\$(\.[A-Za-z_][A-Za-z0-9_]*|\."[^"\\]*"|\[[0-9]{1,9}\])*$'
 $$;
 
+-- A plain path in two parts: the part of the document that it begins in, and the rest; null for other paths. (No pattern here
+-- has a backslash: a function with one gets settings of its own, and each call of it costs more.)
+create or replace function stepwell._path_way(p_path text) returns text[]
+language sql immutable
+as $$
+    select case
+        when p_path !~ '^[$][.](?:input|steps|item|index)(?:[.][A-Za-z_][A-Za-z0-9_]*|[.]"[^"[.backslash.]]*"|[[][0-9]{1,9}[]])*$' then null
+        when starts_with(p_path, '$.item') then array['item', substr(p_path, 7)]
+        else array[substr(p_path, 3, 5), substr(p_path, 8)] end
+$$;
+
+-- Whether an expression reads nothing but the item of a Map and its index. Where a text in it has a $, it may.
+create or replace function stepwell._path_reads_item_alone(p_path text) returns boolean
+language sql immutable
+as $$
+    select p_path !~ '[$](?![.](?:item|index)(?:[].[ )*+/%&|=<>!?,-]|$))'
+$$;
+
 -- The value of an expression over a document. With p_is_test it is true, false or null, as jsonb_path_match gives it;
 -- without, it is the first item, null when there is none. problem: why there is no value, for the one who wrote the
 -- expression. Errors of types and of strict mode are problems only when not silent. is_costly: the problem is the cost alone,
