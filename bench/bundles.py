@@ -21,7 +21,7 @@ from bench.meter import Meter, Reading, cost_between
 from bench.server import BenchServer
 from bench.stepwell_side import RUNS_OPEN, start_all
 from bench.wanted import below, verdict
-from bench.workloads import CHAIN_STEPS, WORKER_SLOTS, WORKLOADS
+from bench.workloads import CHAIN_STEPS, WORKLOADS
 from stepwell import App, Context, Operation, Sequential, Worker, Workflow
 from stepwell.connectors.base import Action, Effect, OperationSpec
 from stepwell.keeper.sealing import Sealing
@@ -111,7 +111,7 @@ async def _round(url: str, acting: int, beside: int) -> dict[str, Any]:
     try:
         # The worker's own keeper makes no bundles meanwhile: the pass below does, at a known time.
         with leading(url):
-            async with asyncio.timeout(LIMIT_SECONDS), app, Worker(app, slots=WORKER_SLOTS):
+            async with asyncio.timeout(LIMIT_SECONDS), app, Worker(app):
                 await start_all(app, "bench.chain", acting)
                 await _until(meter, RUNS_OPEN)
                 before = await asyncio.to_thread(meter.read)

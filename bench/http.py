@@ -204,7 +204,7 @@ async def _w1(
             # Streams are opened and closed in a thread: the loop of the app goes on meanwhile.
             streams = await asyncio.to_thread(_Following, port, tokens, ids, count)
             server_before, before = _cpu_seconds(server_pid), await asyncio.to_thread(meter.read)
-            async with Worker(app, slots=1000):
+            async with Worker(app):
                 for handle in started:
                     await handle.result()
             after, server_after = await asyncio.to_thread(meter.read), _cpu_seconds(server_pid)

@@ -26,10 +26,18 @@ begin
         case when u.lease_no > 1 then stepwell._checkpoints_read(u.tenant_id, u.unit_id) end,
         x.trace_id, x.correlation_id, u.deadline_at
     from (select unnest(p_tenant_ids) as tenant_id, unnest(p_unit_ids) as unit_id) as q
-    inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
-    inner join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
-    left join stepwell.workflow_step_def as d
-        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+    -- Each is looked up by its own key (offset 0): in a join, a plan for young tables reads all steps of the version, or the
+    -- list of units, again for each.
+    cross join lateral (
+        select x.* from stepwell.work_unit as x where x.tenant_id = q.tenant_id and x.unit_id = q.unit_id offset 0
+    ) as u
+    cross join lateral (
+        select x.* from stepwell.operation as x where x.tenant_id = u.tenant_id and x.operation_id = u.operation_id offset 0
+    ) as o
+    left join lateral (
+        select x.* from stepwell.workflow_step_def as x
+        where x.tenant_id = u.tenant_id and x.version_id = u.version_id and x.step_no = u.def_no offset 0
+    ) as d on true
     cross join lateral (
         -- The empty object makes one value in memory of what is stored in parts.
         select r.input || '{}' as input, r.trace_id, r.correlation_id
@@ -49,7 +57,10 @@ begin
     for v_group in
         select u.tenant_id, u.version_id, u.def_no, array_agg(u.unit_id order by u.unit_id) as unit_ids
         from (select unnest(p_tenant_ids) as tenant_id, unnest(p_unit_ids) as unit_id) as q
-        inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
+        cross join lateral (
+            select x.tenant_id, x.version_id, x.unit_id, x.parent_id, x.def_no, x.item_no from stepwell.work_unit as x
+            where x.tenant_id = q.tenant_id and x.unit_id = q.unit_id offset 0
+        ) as u
         where u.item_no is not null
         group by u.tenant_id, u.version_id, stepwell._run_of(u.unit_id), u.parent_id, u.def_no
     loop
@@ -125,7 +136,9 @@ begin
         case when u.lease_no > 1 then stepwell._checkpoints_read(u.tenant_id, u.unit_id) end,
         v_run.trace_id, v_run.correlation_id, u.deadline_at
     from unnest(p_unit_ids) as q (unit_id)
-    inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and q.unit_id = u.unit_id
+    cross join lateral (
+        select x.* from stepwell.work_unit as x where x.tenant_id = p_tenant_id and x.unit_id = q.unit_id offset 0
+    ) as u
     cross join lateral (
         select jsonb_build_object('item', m.item, 'index', m.item_no) as item
         from stepwell.map_item as m
