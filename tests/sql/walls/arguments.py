@@ -22,6 +22,8 @@ _FOUND = {
     "p_value": "select max(workflow_name) from workflow_registry where {mine}",
     "p_executor_class_id": "select max(executor_class_id) from work_unit"
     " where {mine} and lease_session_id is not null",
+    "p_consumer": "select max(consumer) from event_lag_count where {mine}",
+    "p_producer": "select max(producer) from event_lag_count where {mine}",
     "p_operation_id": "select max(operation_id) from operation where {mine}",
     "p_operation_name": "select max(operation_name) from operation where {mine}",
     "p_person_id": "select min(principal_id) from principal where {mine} and kind = 'person'",

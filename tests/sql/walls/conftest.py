@@ -40,4 +40,7 @@ def two(engine: Engine) -> dict[int, Engine]:
         driver.kill(session, leases[-1])
         driver.db.execute("select fn_hold_open(%s, 'connector', 'books', %s, 'cli:ops')", (tenant, mark))
         driver.db.execute("select fn_audit_seal(%s)", (tenant,))
+        driver.db.execute(
+            "select _lag_note(%s, 'log', %s, array[interval '2 seconds'])", (tenant, f"reader:{mark}")
+        )
     return drivers
