@@ -120,6 +120,7 @@ def test_the_figures_need_their_verb(http: httpx.Client, dsn: str, db: psycopg.C
         "stepwell_leases",
         "stepwell_timer_lag_seconds",
         "stepwell_runs_open",
+        "stepwell_integrity_problems",
         "stepwell_seal_age_seconds",
         "stepwell_api_pool_connections",
         "stepwell_api_streams",

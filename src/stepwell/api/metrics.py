@@ -26,6 +26,7 @@ MEANINGS = {
     "timer_lag_seconds": "How late the oldest timer is that is due",
     "runs_ended_5m": "Runs that ended in the last five minutes, by state",
     "runs_open": "Runs that have not ended",
+    "integrity_problems": "Open problems of the category integrity warnings",
     "seal_age_seconds": "How long the oldest event has waited for its seal",
     "api_pool_connections": "Connections of this process to the database",
     "api_pool_available": "Connections of this process that are free",

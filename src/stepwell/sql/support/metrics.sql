@@ -26,5 +26,8 @@ select 'runs_open', null, null, count(*)::float8 from (
     select from stepwell.run_detail as r where r.finished_at is null limit %s
 ) as o
 union all
+select 'integrity_problems', null, null, coalesce(sum(c.open_count), 0)::float8
+from stepwell.governance_count as c where c.category_code = 'integrity_warning'
+union all
 select 'seal_age_seconds', null, null, coalesce(max(extract(epoch from stepwell.now() - s.unsealed_since)), 0)::float8
 from stepwell.v_audit_seal as s;

@@ -56,9 +56,12 @@ $$;
 
 -- The faults of everything that belongs to a run or a job, in the slice that is set, else in all.
 create or replace function stepwell._faults_of_runs() returns table (invariant text, fault text, tenant_id int, unit_id bigint)
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
+#variable_conflict use_column
+begin
+    return query
     select f.* from stepwell._invariant_leases() as f
     union all
     select f.* from stepwell._invariant_explained() as f
@@ -69,16 +72,20 @@ as $$
     union all
     select f.* from stepwell._invariant_leftovers() as f
     union all
-    select f.* from stepwell._invariant_effects() as f
+    select f.* from stepwell._invariant_effects() as f;
+end
 $$;
 
 -- The log against the states: a unit whose last event has another state, an event that does not begin with the state of
 -- the event before it, a unit that changed without an event.
 create or replace function stepwell._invariant_fold()
 returns table (invariant text, fault text, tenant_id int, unit_id bigint)
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
+#variable_conflict use_column
+begin
+    return query
     with change as (
         select
             e.tenant_id, e.unit_id, e.event_id, e.event_type, e.from_state, e.to_state,
@@ -119,16 +126,20 @@ as $$
     from change as c
     where c.from_state is null
     group by c.tenant_id, c.unit_id
-    having count(*) > 1
+    having count(*) > 1;
+end
 $$;
 
 -- The counters of runs against their steps, the colour against the counters, and pending counts against the
 -- predecessors that have not ended.
 create or replace function stepwell._invariant_counts()
 returns table (invariant text, fault text, tenant_id int, unit_id bigint)
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
+#variable_conflict use_column
+begin
+    return query
     with recount as (
         select
             u.tenant_id, stepwell._run_of(u.unit_id) as run_id,
@@ -195,16 +206,20 @@ as $$
     ) as b
     where u.scope = 'step' and u.state_code = 'not_started' and u.pending_count <> b.unfinished_count
         and (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)));
+end
 $$;
 
 -- Leases: of an ended session, missing, in the wrong state, unknown to recovery, or of a unit that is in the queue too;
 -- and state changes that a session wrote after its end.
 create or replace function stepwell._invariant_leases()
 returns table (invariant text, fault text, tenant_id int, unit_id bigint)
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
+#variable_conflict use_column
+begin
+    return query
     with leased as (
         select u.tenant_id, u.unit_id, u.state_code, u.lease_session_id, s.closed_at, s.session_id
         from stepwell.work_unit as u
@@ -259,5 +274,6 @@ as $$
             and (e.tenant_id, e.run_id) <= ((select stepwell._slice(3))::int, stepwell._run_of((select stepwell._slice(4))))
         and e.at > s.closed_at and e.to_state is not null and e.event_type not like '%.released'
         -- A worker may settle a receipt after its session ended: an effect that happened has happened.
-        and e.event_type not in ('receipt.confirmed', 'receipt.unconfirmed', 'receipt.voided', 'receipt.reversed')
+        and e.event_type not in ('receipt.confirmed', 'receipt.unconfirmed', 'receipt.voided', 'receipt.reversed');
+end
 $$;

@@ -3,9 +3,12 @@
 -- Concurrency limits: slots in use without a unit, units without their slot, units in line while slots are free.
 create or replace function stepwell._invariant_slots()
 returns table (invariant text, fault text, tenant_id int, unit_id bigint)
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
+#variable_conflict use_column
+begin
+    return query
     with slot as (
         select s.tenant_id, s.slot_key, s.max_count, s.used_count, s.rate_count, s.rate_used_count, (
             select count(*) from stepwell.work_unit as u
@@ -27,15 +30,19 @@ as $$
     select 'slots_equal_their_holders', format('%s: %s in line before %s free slots', s.slot_key, s.line_count,
         s.max_count - s.used_count), s.tenant_id, null::bigint
     from slot as s
-    where s.line_count > 0 and s.used_count < s.max_count and s.rate_used_count < coalesce(s.rate_count, 1)
+    where s.line_count > 0 and s.used_count < s.max_count and s.rate_used_count < coalesce(s.rate_count, 1);
+end
 $$;
 
 -- What has ended: something of it is still in the queue, in line, timed, waiting, leased or open.
 create or replace function stepwell._invariant_leftovers()
 returns table (invariant text, fault text, tenant_id int, unit_id bigint)
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
+#variable_conflict use_column
+begin
+    return query
     with ended as (
         select u.tenant_id, u.unit_id, stepwell._run_of(u.unit_id) as run_id, u.scope, u.state_code
         from stepwell.work_unit as u
@@ -83,16 +90,20 @@ as $$
     select 'nothing_is_left_of_what_has_ended', format('run %s is %s, its end is not on record', r.run_id, e.state_code), r.tenant_id, stepwell._run_unit(r.run_id)
     from ended as e
     inner join stepwell.run_detail as r on e.tenant_id = r.tenant_id and e.run_id = r.run_id
-    where e.scope = 'workflow_run' and (r.finished_at is null or r.finished_state is distinct from e.state_code)
+    where e.scope = 'workflow_run' and (r.finished_at is null or r.finished_state is distinct from e.state_code);
+end
 $$;
 
 -- Effects: a receipt without its unit or a unit without its receipt, a receipt that is intended although no attempt is
 -- making its effect, a reversal that is not linked both ways, a count of writes that differs from the receipts.
 create or replace function stepwell._invariant_effects()
 returns table (invariant text, fault text, tenant_id int, unit_id bigint)
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
+#variable_conflict use_column
+begin
+    return query
     select 'effects_agree_with_their_receipts', format('receipt %s has no %s', coalesce(r.receipt_id, u.unit_id),
         case when r.receipt_id is null then 'particulars' else 'unit' end), coalesce(r.tenant_id, u.tenant_id), coalesce(r.receipt_id, u.unit_id)
     from (select x.tenant_id, x.receipt_id from stepwell.action_receipt as x
@@ -133,16 +144,20 @@ as $$
             select from stepwell._runs_above(r.tenant_id, r.run_id) as a where a.run_id = stepwell._run_of(c.unit_id))
     ) as x
     -- The receipts of all runs below are counted: too many for a slice.
-    where (select stepwell._slice(5)) = 0 and c.write_count <> x.receipt_count
+    where (select stepwell._slice(5)) = 0 and c.write_count <> x.receipt_count;
+end
 $$;
 
 -- Open units that nothing will ever change. A cheap query finds the few that are in none of the usual places;
 -- fn_why_not_running decides about these.
 create or replace function stepwell._invariant_explained()
 returns table (invariant text, fault text, tenant_id int, unit_id bigint)
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
+#variable_conflict use_column
+begin
+    return query
     with suspect as (
         select u.tenant_id, u.unit_id
         from stepwell.work_unit as u
@@ -196,5 +211,6 @@ as $$
     inner join stepwell.work_unit as u on p.tenant_id = u.tenant_id and stepwell._run_unit(p.run_id) = u.unit_id
     where u.state_code = 'in_progress' and p.open_count = 0
         and (p.tenant_id, p.run_id) >= ((select stepwell._slice(1))::int, stepwell._run_of((select stepwell._slice(2))))
-            and (p.tenant_id, p.run_id) <= ((select stepwell._slice(3))::int, stepwell._run_of((select stepwell._slice(4))))
+            and (p.tenant_id, p.run_id) <= ((select stepwell._slice(3))::int, stepwell._run_of((select stepwell._slice(4))));
+end
 $$;
