@@ -64,7 +64,8 @@ def test_an_unsure_sentence_of_an_agent_is_flagged(page: Page, engine: Engine):
     ref = engine.one("select concat_ws(':', 'event', run_id, event_id) from event_log order by event_id desc")
     engine.one(
         "select fn_summary_write(1, 'ada', 'worker', '1', 'yellow', 'Orders wait for the warehouse.',"
-        " 'Đơn hàng chờ kho.', 1, 1, array[%s], stepwell.now() - interval '1 hour', stepwell.now(), 'w-2', 0.4)",
+        " 'Đơn hàng chờ kho.', 1, 1, array[%s], stepwell.now() - interval '1 hour', stepwell.now(),"
+        " 'gpt-9', 0.4)",
         (ref,),
     )
     page.goto("/workers?worker=1")
