@@ -101,7 +101,27 @@ def emit_with(engine: Engine, value: Any) -> None:
 
 
 # name → (the limit that is set, what exceeds it, what the refusal says)
+def worker_stops(engine: Engine) -> None:
+    engine.db.execute("select fn_executor_freeze(1, 'default', 'ada', 'x')")
+    engine.db.execute("select fn_executor_freeze(1, 'process', 'ada', 'x')")
+
+
+def summaries(engine: Engine) -> None:
+    """Two summaries of two people about one worker."""
+    engine.enqueue("op")
+    number = engine.session_id(engine.worker())
+    for actor in ("ada", "ben"):
+        engine.one(
+            "select fn_summary_write(1, %s, 'worker', %s, 'yellow', 'slow', null, 1, 1, array["
+            "(select concat_ws(':', 'event', run_id, event_id) from event_log order by event_id desc limit 1)],"
+            " stepwell.now() - interval '1 hour', stepwell.now(), '1', 1)",
+            (actor, str(number)),
+        )
+
+
 REFUSED: dict[str, tuple[int, Callable[[Engine], object], str]] = {
+    "summaries_per_tenant": (1, summaries, "at most 1 summaries"),
+    "worker_stops": (1, worker_stops, "at most 1 workers and executors"),
     "bundle_items": (1, write_content("b", ["a", "b"]), "items: at most 1 are accepted"),
     "calendar_days": (2, calendar_days, "within 2 days"),
     "checkpoint_bytes": (100, checkpoint_bytes, "at most 100 bytes"),

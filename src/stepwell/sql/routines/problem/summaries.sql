@@ -17,19 +17,21 @@ as $$
 declare
     v_actor constant text := coalesce(stepwell._actor_bound(p_tenant_id, p_actor, 'summary.write'), 'owner');
     v_channel constant text := stepwell._actor_channel(v_actor);
+    v_summary_id bigint;
 begin
     if p_confidence is null or not p_confidence between 0 and 1 then
         raise exception using errcode = 'SW001', column = 'confidence',
             message = 'confidence: how sure the summarizer is, 0 to 1, is required';
     end if;
-    if (select count(*) from stepwell.governance_summary as s where s.tenant_id = p_tenant_id) >= stepwell._limit('limits.summaries_per_tenant') then
-        raise exception using errcode = 'SW006', column = 'subject',
-            message = format('a tenant has at most %s summaries', stepwell._limit('limits.summaries_per_tenant'));
-    end if;
-    return stepwell._summary_put(p_tenant_id, p_subject_kind, p_subject, p_colour, stepwell._redact_text(p_sentence_en),
+    v_summary_id := stepwell._summary_put(p_tenant_id, p_subject_kind, p_subject, p_colour, stepwell._redact_text(p_sentence_en),
         stepwell._redact_text(coalesce(p_sentence_vi, p_sentence_en)), p_source_event_count, p_source_event_total, p_source_event_refs,
         p_window_start_at, p_window_end_at, 'ai_agent', case when v_channel is null then v_actor else substr(v_actor, length(v_channel) + 2) end,
         stepwell._redact_text(p_summarizer_version), p_confidence, v_actor);
+    if (select count(*) from stepwell.governance_summary as s where s.tenant_id = p_tenant_id) > stepwell._limit('limits.summaries_per_tenant') then
+        raise exception using errcode = 'SW006', column = 'subject',
+            message = format('subject: a tenant has at most %s summaries', stepwell._limit('limits.summaries_per_tenant'));
+    end if;
+    return v_summary_id;
 end
 $$;
 
