@@ -1,4 +1,4 @@
-"""A real worker that is frozen or drains: it finishes what it has begun, releases the rest, and claims no more."""
+"""A real worker that is frozen or drains: it finishes what it has begun and claims no more."""
 
 from __future__ import annotations
 

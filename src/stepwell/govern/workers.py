@@ -130,4 +130,4 @@ class WorkerGovernCalls(Calls):
 
     async def _go_on(self, session_id: int, kind: StopKind, reason: str) -> None:
         actor = (await self._connected()).actor
-        await self._perform(lambda tenant: calls.let_go_on(tenant, session_id, kind, actor, reason))
+        await self._perform(lambda tenant: calls.free_worker(tenant, session_id, kind, actor, reason))

@@ -58,6 +58,9 @@ create sequence stepwell.executor_class_class_id_seq as integer start 1 incremen
 -- sequence: stepwell.governance_problem_problem_id_seq
 create sequence stepwell.governance_problem_problem_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+-- sequence: stepwell.governance_summary_summary_id_seq
+create sequence stepwell.governance_summary_summary_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.handler_handler_id_seq
 create sequence stepwell.handler_handler_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
@@ -105,6 +108,9 @@ create sequence stepwell.worker_lease_batch_id_seq as bigint start 1 increment 1
 
 -- sequence: stepwell.worker_session_session_id_seq
 create sequence stepwell.worker_session_session_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.worker_stop_stop_id_seq
+create sequence stepwell.worker_stop_stop_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 -- sequence: stepwell.workflow_registry_workflow_id_seq
 create sequence stepwell.workflow_registry_workflow_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
@@ -711,6 +717,32 @@ create table stepwell.governance_problem (
     title text
 );
 alter table stepwell.governance_problem enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.governance_summary
+create table stepwell.governance_summary (
+    tenant_id integer not null,
+    summary_id bigint generated always as identity not null,
+    subject_kind text not null,
+    subject text not null,
+    category_code text not null,
+    colour text not null,
+    sentence_en text not null,
+    sentence_vi text not null,
+    source_event_count integer not null,
+    source_event_total integer not null,
+    source_event_refs text[] not null,
+    window_start_at timestamp with time zone not null,
+    window_end_at timestamp with time zone not null,
+    summarizer_kind text not null,
+    summarizer_ref text not null,
+    summarizer_version text not null,
+    confidence real,
+    written_by text not null,
+    written_at timestamp with time zone not null
+);
+alter table stepwell.governance_summary enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -1742,8 +1774,24 @@ create table stepwell.worker_session (
     is_idle boolean default false not null,
     info jsonb default '{}'::jsonb not null,
     handler_ids integer[],
-    session_key_hash bytea not null
+    session_key_hash bytea not null,
+    claim_class_ids integer[] not null,
+    last_ok_at timestamp with time zone,
+    held_count integer default 0 not null
 ) with (fillfactor=50);
+
+-- table: stepwell.worker_stop
+create table stepwell.worker_stop (
+    stop_id bigint generated always as identity not null,
+    stop_kind text not null,
+    worker_name text,
+    executor_class_id integer,
+    reason text not null,
+    stopped_by text not null,
+    stopped_at timestamp with time zone not null
+);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_branch
 create table stepwell.workflow_branch (
@@ -2236,6 +2284,45 @@ alter table stepwell.governance_problem add constraint governance_problem_pkey P
 
 -- constraint: stepwell.governance_problem.it_is_closed_by_an_event
 alter table stepwell.governance_problem add constraint it_is_closed_by_an_event CHECK ((((closed_at IS NULL) = (closed_event_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL))));
+
+-- constraint: stepwell.governance_summary.a_sentence_is_short
+alter table stepwell.governance_summary add constraint a_sentence_is_short CHECK ((((length(sentence_en) >= 1) AND (length(sentence_en) <= 500)) AND ((length(sentence_vi) >= 1) AND (length(sentence_vi) <= 500))));
+
+-- constraint: stepwell.governance_summary.a_summary_has_source_events
+alter table stepwell.governance_summary add constraint a_summary_has_source_events CHECK ((source_event_count >= 1));
+
+-- constraint: stepwell.governance_summary.a_window_ends_after_it_begins
+alter table stepwell.governance_summary add constraint a_window_ends_after_it_begins CHECK ((window_start_at <= window_end_at));
+
+-- constraint: stepwell.governance_summary.an_agent_says_how_sure_it_is
+alter table stepwell.governance_summary add constraint an_agent_says_how_sure_it_is CHECK (((summarizer_kind <> 'ai_agent'::text) OR (confidence IS NOT NULL)));
+
+-- constraint: stepwell.governance_summary.confidence_is_a_share
+alter table stepwell.governance_summary add constraint confidence_is_a_share CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision)));
+
+-- constraint: stepwell.governance_summary.each_summarizer_says_one_sentence
+alter table stepwell.governance_summary add constraint each_summarizer_says_one_sentence UNIQUE (tenant_id, subject_kind, subject, summarizer_kind, summarizer_ref);
+
+-- constraint: stepwell.governance_summary.governance_summary_pkey
+alter table stepwell.governance_summary add constraint governance_summary_pkey PRIMARY KEY (tenant_id, summary_id);
+
+-- constraint: stepwell.governance_summary.refs_are_of_counted_events
+alter table stepwell.governance_summary add constraint refs_are_of_counted_events CHECK ((cardinality(source_event_refs) <= source_event_count));
+
+-- constraint: stepwell.governance_summary.refs_are_some_and_few
+alter table stepwell.governance_summary add constraint refs_are_some_and_few CHECK (((cardinality(source_event_refs) >= 1) AND (cardinality(source_event_refs) <= 100)));
+
+-- constraint: stepwell.governance_summary.summarizer_kind_is_known
+alter table stepwell.governance_summary add constraint summarizer_kind_is_known CHECK ((summarizer_kind = ANY (ARRAY['sql_fn'::text, 'ai_agent'::text, 'deterministic_rule'::text])));
+
+-- constraint: stepwell.governance_summary.summary_colour_is_known
+alter table stepwell.governance_summary add constraint summary_colour_is_known CHECK ((colour = ANY (ARRAY['green'::text, 'yellow'::text, 'red'::text])));
+
+-- constraint: stepwell.governance_summary.summary_subject_is_known
+alter table stepwell.governance_summary add constraint summary_subject_is_known CHECK ((subject_kind = ANY (ARRAY['worker'::text, 'executor'::text, 'problem'::text])));
+
+-- constraint: stepwell.governance_summary.the_total_has_all
+alter table stepwell.governance_summary add constraint the_total_has_all CHECK ((source_event_total >= source_event_count));
 
 -- constraint: stepwell.governance_trend.governance_trend_pkey
 alter table stepwell.governance_trend add constraint governance_trend_pkey PRIMARY KEY (tenant_id, category_code, hour_at);
@@ -2801,8 +2888,14 @@ alter table stepwell.work_unit add constraint work_unit_pkey PRIMARY KEY (tenant
 -- constraint: stepwell.worker_lease.worker_lease_pkey
 alter table stepwell.worker_lease add constraint worker_lease_pkey PRIMARY KEY (session_id, batch_id);
 
+-- constraint: stepwell.worker_session.a_session_claims_what_it_serves
+alter table stepwell.worker_session add constraint a_session_claims_what_it_serves CHECK ((claim_class_ids <@ executor_class_ids));
+
 -- constraint: stepwell.worker_session.lease_seconds_is_bounded
 alter table stepwell.worker_session add constraint lease_seconds_is_bounded CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400)));
+
+-- constraint: stepwell.worker_session.nothing_is_held_below_zero
+alter table stepwell.worker_session add constraint nothing_is_held_below_zero CHECK ((held_count >= 0));
 
 -- constraint: stepwell.worker_session.session_key_is_unique
 alter table stepwell.worker_session add constraint session_key_is_unique UNIQUE (session_key_hash);
@@ -2815,6 +2908,21 @@ alter table stepwell.worker_session add constraint the_generator_opens_no_sessio
 
 -- constraint: stepwell.worker_session.worker_session_pkey
 alter table stepwell.worker_session add constraint worker_session_pkey PRIMARY KEY (session_id);
+
+-- constraint: stepwell.worker_stop.a_worker_or_a_class_stops
+alter table stepwell.worker_stop add constraint a_worker_or_a_class_stops CHECK (((worker_name IS NULL) <> (executor_class_id IS NULL)));
+
+-- constraint: stepwell.worker_stop.only_a_worker_drains
+alter table stepwell.worker_stop add constraint only_a_worker_drains CHECK (((stop_kind = 'frozen'::text) OR (worker_name IS NOT NULL)));
+
+-- constraint: stepwell.worker_stop.stop_kind_is_known
+alter table stepwell.worker_stop add constraint stop_kind_is_known CHECK ((stop_kind = ANY (ARRAY['frozen'::text, 'drain'::text])));
+
+-- constraint: stepwell.worker_stop.stopped_class_exists
+alter table stepwell.worker_stop add constraint stopped_class_exists FOREIGN KEY (executor_class_id) REFERENCES stepwell.executor_class(executor_class_id);
+
+-- constraint: stepwell.worker_stop.worker_stop_pkey
+alter table stepwell.worker_stop add constraint worker_stop_pkey PRIMARY KEY (stop_id);
 
 -- constraint: stepwell.workflow_branch.branch_conditional_exists
 alter table stepwell.workflow_branch add constraint branch_conditional_exists FOREIGN KEY (tenant_id, version_id, conditional_no) REFERENCES stepwell.workflow_step_def(tenant_id, version_id, step_no);
@@ -2909,11 +3017,17 @@ alter table stepwell.workspace add constraint workspace_name_is_unique UNIQUE (t
 -- constraint: stepwell.workspace.workspace_pkey
 alter table stepwell.workspace add constraint workspace_pkey PRIMARY KEY (tenant_id, workspace_id);
 
+-- index: stepwell.a_class_stops_once
+CREATE UNIQUE INDEX a_class_stops_once ON stepwell.worker_stop USING btree (executor_class_id) WHERE (executor_class_id IS NOT NULL);
+
 -- index: stepwell.a_name_exists_once
 CREATE UNIQUE INDEX a_name_exists_once ON stepwell.principal USING btree (tenant_id, name_key);
 
 -- index: stepwell.a_principal_has_one_password
 CREATE UNIQUE INDEX a_principal_has_one_password ON stepwell.credential USING btree (tenant_id, principal_id) WHERE (kind = 'password'::text);
+
+-- index: stepwell.a_worker_stops_once
+CREATE UNIQUE INDEX a_worker_stops_once ON stepwell.worker_stop USING btree (worker_name, stop_kind) WHERE (worker_name IS NOT NULL);
 
 -- index: stepwell.an_approval_reopens_a_step_once
 CREATE UNIQUE INDEX an_approval_reopens_a_step_once ON stepwell.step_run_correction_cycle USING btree (tenant_id, unit_id, approval_id) WHERE (unit_id = root_unit_id);
@@ -3097,6 +3211,9 @@ CREATE INDEX streams_by_block ON stepwell.audit_block_stream USING btree (tenant
 
 -- index: stepwell.subruns_by_parent
 CREATE INDEX subruns_by_parent ON stepwell.work_unit USING btree (tenant_id, parent_id) WHERE ((scope = 'workflow_run'::text) AND (parent_id IS NOT NULL));
+
+-- index: stepwell.summaries_by_time
+CREATE INDEX summaries_by_time ON stepwell.governance_summary USING btree (tenant_id, written_at);
 
 -- index: stepwell.tenant_weight_idx
 CREATE INDEX tenant_weight_idx ON stepwell.tenant USING btree (weight);
@@ -3319,6 +3436,9 @@ create policy tenant_is_bound on stepwell.governance_count as permissive for all
 
 -- policy: stepwell.governance_problem.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.governance_summary.tenant_is_bound
+create policy tenant_is_bound on stepwell.governance_summary as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.governance_trend.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_trend as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3681,7 +3801,11 @@ create view stepwell.queue_heartbeat (
     last_ok_at timestamp with time zone,
     status text,
     closed_at timestamp with time zone,
-    info jsonb
+    info jsonb,
+    worker_class text,
+    threshold interval,
+    is_frozen boolean,
+    is_draining boolean
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4153,6 +4277,23 @@ create view stepwell.v_event_route (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_executor
+create view stepwell.v_executor (
+    executor text,
+    description text,
+    alive_count integer,
+    silent_count integer,
+    slot_count integer,
+    slots_in_use integer,
+    last_ok_at timestamp with time zone,
+    silent_after_seconds integer,
+    frozen_at timestamp with time zone,
+    frozen_by text,
+    frozen_reason text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_governance_problem
 create view stepwell.v_governance_problem (
     tenant_id integer,
@@ -4177,6 +4318,33 @@ create view stepwell.v_governance_problem (
     label_vi text,
     remedy_en text,
     remedy_vi text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_governance_summary
+create view stepwell.v_governance_summary (
+    tenant_id integer,
+    summary_id bigint,
+    subject_kind text,
+    subject text,
+    category_code text,
+    colour text,
+    sentence_en text,
+    sentence_vi text,
+    source_event_count integer,
+    source_event_total integer,
+    source_event_refs text[],
+    window_start_at timestamp with time zone,
+    window_end_at timestamp with time zone,
+    summarizer_kind text,
+    summarizer_ref text,
+    summarizer_version text,
+    confidence real,
+    written_by text,
+    written_at timestamp with time zone,
+    min_confidence real,
+    is_low_confidence boolean
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4733,6 +4901,36 @@ create view stepwell.v_vocabulary (
     code text,
     label_en text,
     label_vi text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_worker
+create view stepwell.v_worker (
+    session_id bigint,
+    worker_name text,
+    executors text[],
+    status text,
+    version text,
+    host text,
+    pid text,
+    slot_count integer,
+    slots_in_use integer,
+    started_at timestamp with time zone,
+    last_tick_at timestamp with time zone,
+    last_ok_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    silent_after_seconds integer,
+    frozen_executors text[],
+    frozen_at timestamp with time zone,
+    frozen_by text,
+    frozen_reason text,
+    drain_at timestamp with time zone,
+    drain_by text,
+    drain_reason text,
+    is_drained boolean,
+    operations text[]
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -5397,6 +5595,11 @@ create function stepwell._claim_check(p_unit stepwell.work_unit, p_person_id big
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._claim_classes(p_worker_name text, p_executor_class_ids integer[])
+create function stepwell._claim_classes(p_worker_name text, p_executor_class_ids integer[]) returns integer[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text)
 create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5701,6 +5904,11 @@ create function stepwell._evidence_texts(p_tenant_id integer, p_run_id bigint) r
 
 -- function: stepwell._executes_check()
 create function stepwell._executes_check() returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._executor_of(p_executor text)
+create function stepwell._executor_of(p_executor text) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7383,6 +7591,28 @@ create function stepwell._steps_resume(p_tenant_ids integer[], p_unit_ids bigint
 -- function: stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._stop_check(p_tenant_id integer, p_actor text, p_reason text)
+create function stepwell._stop_check(p_tenant_id integer, p_actor text, p_reason text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._stop_end(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
+create function stepwell._stop_end(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._stop_put(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
+create function stepwell._stop_put(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._stop_tell(p_tenant_id integer, p_event_type text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
+create function stepwell._stop_tell(p_tenant_id integer, p_event_type text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._stoppable(p_worker_id bigint, p_stop_kind text, OUT worker_name text, OUT closed_at timestamp with time zone)
+create function stepwell._stoppable(p_worker_id bigint, p_stop_kind text, OUT worker_name text, OUT closed_at timestamp with time zone) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._stops_lock(p_tenant_id integer)
+create function stepwell._stops_lock(p_tenant_id integer) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_limit integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text)
 create function stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_limit integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -7430,6 +7660,34 @@ create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigin
 
 -- function: stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
 create function stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
+
+-- function: stepwell._summary_category(p_tenant_id integer, p_subject_kind text, p_subject text)
+create function stepwell._summary_category(p_tenant_id integer, p_subject_kind text, p_subject text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._summary_open_problem(p_tenant_id integer, p_subject_kind text, p_subject text)
+create function stepwell._summary_open_problem(p_tenant_id integer, p_subject_kind text, p_subject text) returns bigint language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._summary_problem(p_tenant_id integer, p_colour text, p_sentence_en text, p_sentence_vi text, p_count integer, p_total integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone, p_version text)
+create function stepwell._summary_problem(p_tenant_id integer, p_colour text, p_sentence_en text, p_sentence_vi text, p_count integer, p_total integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone, p_version text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._summary_put(p_tenant_id integer, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_kind text, p_summarizer_ref text, p_summarizer_version text, p_confidence real, p_actor text)
+create function stepwell._summary_put(p_tenant_id integer, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_kind text, p_summarizer_ref text, p_summarizer_version text, p_confidence real, p_actor text) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._summary_refs_problem(p_tenant_id integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone)
+create function stepwell._summary_refs_problem(p_tenant_id integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._summary_resolves_nothing(p_tenant_id integer, p_subject_kind text, p_subject text, p_summarizer text)
+create function stepwell._summary_resolves_nothing(p_tenant_id integer, p_subject_kind text, p_subject text, p_summarizer text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._surface_refuse()
 create function stepwell._surface_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
@@ -7493,6 +7751,9 @@ create function stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids 
 
 -- function: stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean)
 create function stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._tenant_summaries(p_tenant_id integer, p_now timestamp with time zone)
+create function stepwell._tenant_summaries(p_tenant_id integer, p_now timestamp with time zone) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb)
 create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
@@ -7820,8 +8081,18 @@ create function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text) re
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._worker_recovered(p_subject text, p_opened_at timestamp with time zone)
-create function stepwell._worker_recovered(p_subject text, p_opened_at timestamp with time zone) returns text language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._worker_answers(p_subject text, p_worker_name text, p_opened_at timestamp with time zone)
+create function stepwell._worker_answers(p_subject text, p_worker_name text, p_opened_at timestamp with time zone) returns text language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._worker_facts(p_tenant_id integer, p_from timestamp with time zone, p_now timestamp with time zone)
+create function stepwell._worker_facts(p_tenant_id integer, p_from timestamp with time zone, p_now timestamp with time zone) returns TABLE(subject_kind text, subject text, status text, colour text, body text, facts jsonb, event_count integer, refs text[], start_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._worker_moves(p_tenant_id integer, p_from timestamp with time zone)
+create function stepwell._worker_moves(p_tenant_id integer, p_from timestamp with time zone) returns TABLE(session_id bigint, executor text, unit_id bigint, tx xid8, ref text, event_id bigint, to_state text, lag_seconds numeric, start_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -8139,6 +8410,14 @@ create function stepwell.fn_evidence_request(p_tenant_id integer, p_run_id bigin
 
 -- function: stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text)
 create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text) returns TABLE(event_tx bigint, event_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_executor_freeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text)
+create function stepwell.fn_executor_freeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_executor_unfreeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text)
+create function stepwell.fn_executor_unfreeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
@@ -8760,6 +9039,19 @@ create function stepwell.fn_step_unblock(p_tenant_id integer, p_unit_id bigint, 
 create function stepwell.fn_step_wait(p_tenant_id integer, p_unit_id bigint, p_actor text, p_facets text[], p_event_type text, p_resume_at timestamp with time zone, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_summaries_write(p_limit integer)
+create function stepwell.fn_summaries_write(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_summary_events(p_tenant_id integer, p_summary_id bigint)
+create function stepwell.fn_summary_events(p_tenant_id integer, p_summary_id bigint) returns TABLE(event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, to_state text, actor_class text, actor text, workflow text, step_id text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_summary_write(p_tenant_id integer, p_actor text, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_version text, p_confidence real)
+create function stepwell.fn_summary_write(p_tenant_id integer, p_actor text, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_version text, p_confidence real) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_tenant_find(p_tenant_code text)
 create function stepwell.fn_tenant_find(p_tenant_code text) returns integer language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -8840,6 +9132,10 @@ create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id intege
 create function stepwell.fn_worker_close(p_session_key bigint) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_worker_go_on(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text)
+create function stepwell.fn_worker_go_on(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_worker_heartbeat(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint)
 create function stepwell.fn_worker_heartbeat(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint) returns TABLE(unit_id bigint, lease_no integer, reason text) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -8855,6 +9151,10 @@ create function stepwell.fn_worker_register(p_worker_name text, p_class_names te
 -- function: stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[])
 create function stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[]) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_worker_stop(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text)
+create function stepwell.fn_worker_stop(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb)
 create function stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;

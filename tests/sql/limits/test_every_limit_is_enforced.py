@@ -113,7 +113,7 @@ def summaries(engine: Engine) -> None:
     for actor in ("ada", "ben"):
         engine.one(
             "select fn_summary_write(1, %s, 'worker', %s, 'yellow', 'slow', null, 1, 1, array["
-            "(select concat_ws(':', 'event', run_id, event_id) from event_log order by event_id desc limit 1)],"
+            "(select concat_ws(':', 'event', run_id, event_id) from event_log order by event_id limit 1)],"
             " stepwell.now() - interval '1 hour', stepwell.now(), '1', 1)",
             (actor, str(number)),
         )

@@ -120,13 +120,10 @@ class ExecutorRow:
     summary_id: int | None
 
 
-_SAID = ("sentence_en", "sentence_vi", "colour", "summary_id")
-_WORKER = ", ".join(f"{'m' if one.name in _SAID else 'w'}.{one.name}" for one in fields(WorkerRow))
-_EXECUTOR = ", ".join(f"{'m' if one.name in _SAID else 'x'}.{one.name}" for one in fields(ExecutorRow))
+_WORKER = ", ".join(f"w.{one.name}" for one in fields(WorkerRow))
+_EXECUTOR = ", ".join(f"x.{one.name}" for one in fields(ExecutorRow))
 _SUMMARY = ", ".join(f"m.{one.name}" for one in fields(Summary))
 _EVENT = ", ".join(f"e.{one.name}" for one in fields(SummaryEvent))
-# The sentence of the engine; those of agents are read with the worker itself.
-_OF_ENGINE = "m.tenant_id = %s and m.subject_kind = %s and m.summarizer_kind = 'sql_fn'"
 
 
 def workers(
@@ -134,29 +131,26 @@ def workers(
 ) -> Call[list[WorkerRow]]:
     """The newest first; `after` is the number of the last one of the page before."""
     return Call(
-        f"select {_WORKER} from stepwell.v_worker as w left join stepwell.governance_summary as m"
-        f" on {_OF_ENGINE} and m.subject = w.session_id::text"
-        " where (%s or w.closed_at is null) and (%s::text is null or %s = any (w.executors))"
+        f"select {_WORKER} from stepwell.v_worker_said as w where w.tenant_id = %s"
+        " and (%s or w.closed_at is null) and (%s::text is null or %s = any (w.executors))"
         " and (%s::bigint is null or w.session_id < %s) order by w.session_id desc limit %s",
-        (tenant, "worker", with_closed, executor, executor, after, after, min(limit, WORKER_LIMIT + 1)),
+        (tenant, with_closed, executor, executor, after, after, min(limit, WORKER_LIMIT + 1)),
         lambda rows: [WorkerRow(*row) for row in rows],
     )
 
 
 def worker(tenant: int, session_id: int) -> Call[WorkerRow | None]:
     return Call(
-        f"select {_WORKER} from stepwell.v_worker as w left join stepwell.governance_summary as m"
-        f" on {_OF_ENGINE} and m.subject = w.session_id::text where w.session_id = %s",
-        (tenant, "worker", session_id),
+        f"select {_WORKER} from stepwell.v_worker_said as w where w.tenant_id = %s and w.session_id = %s",
+        (tenant, session_id),
         lambda rows: WorkerRow(*rows[0]) if rows else None,
     )
 
 
 def executors(tenant: int) -> Call[list[ExecutorRow]]:
     return Call(
-        f"select {_EXECUTOR} from stepwell.v_executor as x left join stepwell.governance_summary as m"
-        f" on {_OF_ENGINE} and m.subject = x.executor order by x.executor",
-        (tenant, "executor"),
+        f"select {_EXECUTOR} from stepwell.v_executor_said as x where x.tenant_id = %s order by x.executor",
+        (tenant,),
         lambda rows: [ExecutorRow(*row) for row in rows],
     )
 
@@ -169,7 +163,7 @@ def stop_worker(tenant: int, session_id: int, kind: StopKind, actor: str | None,
     )
 
 
-def let_go_on(tenant: int, session_id: int, kind: StopKind, actor: str | None, reason: str) -> Call[None]:
+def free_worker(tenant: int, session_id: int, kind: StopKind, actor: str | None, reason: str) -> Call[None]:
     return Call(
         "select stepwell.fn_worker_go_on(%s, %s, %s, %s, %s)",
         (tenant, session_id, kind, actor, reason),

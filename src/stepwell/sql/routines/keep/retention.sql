@@ -140,22 +140,9 @@ begin
                 returning 1
             )
             select count(*) into v_count from gone;
-            -- A worker that is gone needs no stop, unless its silence is still a problem.
-            delete from stepwell.worker_stop as w
-            where w.worker_name is not null
-                and not exists (select from stepwell.worker_session as s where s.worker_name = w.worker_name)
-                and not exists (select from stepwell.governance_problem as p
-                    where p.tenant_id = 1 and p.category_code = 'silent_worker' and p.closed_at is null and p.title = w.worker_name);
+            perform stepwell._worker_stops_forget();
         when 'governance_summary' then
-            with gone as (
-                delete from stepwell.governance_summary as x
-                where x.ctid = any (array(
-                    select y.ctid from stepwell.governance_summary as y
-                    where y.written_at < p_now - make_interval(days => stepwell._limit('retention.summary_days'))
-                    limit p_limit))
-                returning 1
-            )
-            select count(*) into v_count from gone;
+            v_count := stepwell._summaries_forget(p_now, p_limit);
         when 'governance_problem' then
             with gone as (
                 delete from stepwell.governance_problem as x
@@ -257,4 +244,32 @@ begin
     select count(*) into v_count from gone;
     return v_count;
 end
+$$;
+
+-- Removes sentences that nobody wrote again. Returns how many.
+create or replace function stepwell._summaries_forget(p_now timestamptz, p_limit int) returns bigint
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    with gone as (
+        delete from stepwell.governance_summary as x
+        where x.ctid = any (array(
+            select y.ctid from stepwell.governance_summary as y
+            where y.written_at < p_now - make_interval(days => stepwell._limit('retention.summary_days'))
+            limit p_limit))
+        returning 1
+    )
+    select count(*) from gone
+$$;
+
+-- Removes the stops of workers that are gone: those need none, unless their silence is still a problem.
+create or replace function stepwell._worker_stops_forget() returns void
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    delete from stepwell.worker_stop as w
+    where w.worker_name is not null
+        and not exists (select from stepwell.worker_session as s where s.worker_name = w.worker_name)
+        and not exists (select from stepwell.governance_problem as p
+            where p.tenant_id = 1 and p.category_code = 'silent_worker' and p.closed_at is null and p.title = w.worker_name)
 $$;

@@ -71,6 +71,22 @@ left join lateral (
     where q.closed_at is null and q.executor_kind = c.class_name
 ) as h on true;
 
+-- Workers with the sentence of the engine about their work for a tenant; null while there is no evidence for one.
+create or replace view stepwell.v_worker_said with (security_invoker = true) as
+select t.tenant_id, w.*, m.sentence_en, m.sentence_vi, m.colour, m.summary_id
+from stepwell.tenant as t
+cross join stepwell.v_worker as w
+left join stepwell.governance_summary as m
+    on t.tenant_id = m.tenant_id and m.subject_kind = 'worker' and m.subject = w.session_id::text and m.summarizer_kind = 'sql_fn';
+
+-- The same for executors.
+create or replace view stepwell.v_executor_said with (security_invoker = true) as
+select t.tenant_id, x.*, m.sentence_en, m.sentence_vi, m.colour, m.summary_id
+from stepwell.tenant as t
+cross join stepwell.v_executor as x
+left join stepwell.governance_summary as m
+    on t.tenant_id = m.tenant_id and m.subject_kind = 'executor' and m.subject = x.executor and m.summarizer_kind = 'sql_fn';
+
 -- The events that a sentence was made from, the newest first: those that its refs name.
 -- Locks: none.
 -- Idempotency: reads only.
