@@ -4294,6 +4294,28 @@ create view stepwell.v_executor (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_executor_said
+create view stepwell.v_executor_said (
+    tenant_id integer,
+    executor text,
+    description text,
+    alive_count integer,
+    silent_count integer,
+    slot_count integer,
+    slots_in_use integer,
+    last_ok_at timestamp with time zone,
+    silent_after_seconds integer,
+    frozen_at timestamp with time zone,
+    frozen_by text,
+    frozen_reason text,
+    sentence_en text,
+    sentence_vi text,
+    colour text,
+    summary_id bigint
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_governance_problem
 create view stepwell.v_governance_problem (
     tenant_id integer,
@@ -4931,6 +4953,41 @@ create view stepwell.v_worker (
     drain_reason text,
     is_drained boolean,
     operations text[]
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_worker_said
+create view stepwell.v_worker_said (
+    tenant_id integer,
+    session_id bigint,
+    worker_name text,
+    executors text[],
+    status text,
+    version text,
+    host text,
+    pid text,
+    slot_count integer,
+    slots_in_use integer,
+    started_at timestamp with time zone,
+    last_tick_at timestamp with time zone,
+    last_ok_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    silent_after_seconds integer,
+    frozen_executors text[],
+    frozen_at timestamp with time zone,
+    frozen_by text,
+    frozen_reason text,
+    drain_at timestamp with time zone,
+    drain_by text,
+    drain_reason text,
+    is_drained boolean,
+    operations text[],
+    sentence_en text,
+    sentence_vi text,
+    colour text,
+    summary_id bigint
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -7661,6 +7718,9 @@ create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigin
 -- function: stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
 create function stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
 
+-- function: stepwell._summaries_forget(p_now timestamp with time zone, p_limit integer)
+create function stepwell._summaries_forget(p_now timestamp with time zone, p_limit integer) returns bigint language sql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._summary_category(p_tenant_id integer, p_subject_kind text, p_subject text)
 create function stepwell._summary_category(p_tenant_id integer, p_subject_kind text, p_subject text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -8095,6 +8155,9 @@ create function stepwell._worker_facts(p_tenant_id integer, p_from timestamp wit
 create function stepwell._worker_moves(p_tenant_id integer, p_from timestamp with time zone) returns TABLE(session_id bigint, executor text, unit_id bigint, tx xid8, ref text, event_id bigint, to_state text, lag_seconds numeric, start_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._worker_stops_forget()
+create function stepwell._worker_stops_forget() returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._workers_wake(p_executor_class_ids integer[])
 create function stepwell._workers_wake(p_executor_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
