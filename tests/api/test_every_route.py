@@ -42,7 +42,7 @@ FITTING: dict[str, dict[str, Any]] = {
     "POST /api/v1/policies/check": {"text": POLICY},
     "POST /api/v1/policies/test": {"text": POLICY},
     "POST /api/v1/graphs": {"template_id": "parcels"},
-    "POST /api/v1/holds": {"scope_kind": "operation", "scope_value": "a"},
+    "POST /api/v1/holds": {"scope_kind": "operation", "scope_value": "a", "reason": "r"},
 }
 # Writes that the seeds below do not let succeed: a test of their resource sees them succeed.
 NOT_HERE = {

@@ -59,6 +59,8 @@ CALLED_IN: dict[str, Path] = {
     "fn_step_cannot_complete": wake_paths.a_person_who_cannot_complete,
     "fn_step_complete": wake_paths.a_person_who_completes,
     "fn_step_reopen_for_correction": wake_paths.a_step_that_is_reopened_for_correction,
+    "fn_hold_release": wake_paths_of_slots.a_hold_that_is_released,
+    "fn_holds_carry": wake_paths_of_slots.a_hold_that_the_keeper_carries_on,
     "fn_timers_fire": wake_paths.a_retry_that_is_due,
     "fn_trigger_fire": wake_paths.a_request_of_a_trigger_that_starts_a_run,
     "fn_worker_close": wake_paths_of_slots.a_worker_that_closes,

@@ -180,3 +180,27 @@ def a_worker_that_is_lost(s: Stage):
     s.lose(other)
     yield
     s.db.execute("select fn_leases_recover()")
+
+
+def _held(s: Stage, name: str) -> int:
+    """The number of a hold of a workflow; the first step of a run of it waits beside the queue."""
+    publish(s.engine, AFTER, name)
+    opened = "select (fn_hold_open(1, 'workflow', %s, 'why', 'cli:ops') ->> 'hold_id')::bigint"
+    hold: int = s.engine.one(opened, (name,))
+    s.engine.start(name)
+    return hold
+
+
+def a_hold_that_is_released(s: Stage):
+    hold = _held(s, "held")
+    yield
+    s.call("fn_hold_release", hold, 100, "why", "cli:ops")
+
+
+def a_hold_that_the_keeper_carries_on(s: Stage):
+    hold = _held(s, "held_later")
+    s.db.execute("update dot_config set config_value = '0' where config_key = 'limits.hold_batch'")
+    s.call("fn_hold_release", hold, 100, "why", "cli:ops")
+    s.db.execute("update dot_config set config_value = '5000' where config_key = 'limits.hold_batch'")
+    yield
+    s.engine.one("select fn_holds_carry()")
