@@ -20,7 +20,7 @@ create type stepwell.ready_lane as (executor_class_id integer, rank integer, ope
 create domain stepwell.rollup_colour as text constraint rollup_is_a_colour CHECK ((VALUE = ANY ('{gray,green,yellow,red}'::text[])));
 
 -- type: stepwell.tenant_turn
-create type stepwell.tenant_turn as (tenant_id integer, workspace_id integer, weight double precision, max_concurrency integer);
+create type stepwell.tenant_turn as (tenant_id integer, workspace_id integer, weight double precision, max_concurrency integer, has_hold boolean);
 
 -- type: stepwell.transition_cause
 create type stepwell.transition_cause as (actor_class text, trigger_kind text, trigger_ref text, actor text, session_id bigint, at timestamp with time zone, engine_from integer, direct_count integer, direct_session_id bigint);
@@ -58,11 +58,11 @@ create sequence stepwell.executor_class_class_id_seq as integer start 1 incremen
 -- sequence: stepwell.governance_problem_problem_id_seq
 create sequence stepwell.governance_problem_problem_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
--- sequence: stepwell.governance_summary_summary_id_seq
-create sequence stepwell.governance_summary_summary_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
-
 -- sequence: stepwell.handler_handler_id_seq
 create sequence stepwell.handler_handler_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
+
+-- sequence: stepwell.incident_hold_clock_clock_no_seq
+create sequence stepwell.incident_hold_clock_clock_no_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 -- sequence: stepwell.information_unit_iu_id_seq
 create sequence stepwell.information_unit_iu_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
@@ -108,9 +108,6 @@ create sequence stepwell.worker_lease_batch_id_seq as bigint start 1 increment 1
 
 -- sequence: stepwell.worker_session_session_id_seq
 create sequence stepwell.worker_session_session_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
-
--- sequence: stepwell.worker_stop_stop_id_seq
-create sequence stepwell.worker_stop_stop_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 -- sequence: stepwell.workflow_registry_workflow_id_seq
 create sequence stepwell.workflow_registry_workflow_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
@@ -499,30 +496,6 @@ create table stepwell.event_inbox (
 );
 alter table stepwell.event_inbox enable row level security;
 
--- table: stepwell.event_lag_count
-create table stepwell.event_lag_count (
-    tenant_id integer not null,
-    slot_at timestamp with time zone not null,
-    producer text not null,
-    consumer text not null,
-    bucket smallint not null,
-    event_count integer not null
-) with (fillfactor=70);
-alter table stepwell.event_lag_count enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
--- table: stepwell.event_lag_place
-create table stepwell.event_lag_place (
-    tenant_id integer not null,
-    last_tx xid8 not null,
-    last_event_id bigint not null,
-    last_block_no bigint not null
-);
-alter table stepwell.event_lag_place enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
 -- table: stepwell.event_log
 create table stepwell.event_log (
     tenant_id integer not null,
@@ -720,32 +693,6 @@ alter table stepwell.governance_problem enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
--- table: stepwell.governance_summary
-create table stepwell.governance_summary (
-    tenant_id integer not null,
-    summary_id bigint generated always as identity not null,
-    subject_kind text not null,
-    subject text not null,
-    category_code text not null,
-    colour text not null,
-    sentence_en text not null,
-    sentence_vi text not null,
-    source_event_count integer not null,
-    source_event_total integer not null,
-    source_event_refs text[] not null,
-    window_start_at timestamp with time zone not null,
-    window_end_at timestamp with time zone not null,
-    summarizer_kind text not null,
-    summarizer_ref text not null,
-    summarizer_version text not null,
-    confidence real,
-    written_by text not null,
-    written_at timestamp with time zone not null
-);
-alter table stepwell.governance_summary enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
 -- table: stepwell.governance_trend
 create table stepwell.governance_trend (
     tenant_id integer not null,
@@ -849,6 +796,73 @@ create table stepwell.i18n_text (
     lang text not null,
     text_value text not null
 );
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.incident_hold
+create table stepwell.incident_hold (
+    tenant_id integer not null,
+    hold_id bigint not null,
+    scope_kind text not null,
+    scope_value text not null,
+    workflow_id integer,
+    principal_id bigint,
+    reason text not null,
+    share smallint default 0 not null,
+    reach jsonb not null,
+    opened_at timestamp with time zone not null,
+    opened_by text not null,
+    opened_event_id bigint not null,
+    graded_at timestamp with time zone,
+    graded_by text,
+    released_at timestamp with time zone,
+    released_by text,
+    released_event_id bigint,
+    released_seen_tx xid8,
+    ended_at timestamp with time zone,
+    outcome jsonb
+);
+alter table stepwell.incident_hold enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.incident_hold_clock
+create table stepwell.incident_hold_clock (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    clock_no bigint generated always as identity not null,
+    hold_id bigint not null,
+    stopped_at timestamp with time zone not null,
+    deadline_at timestamp with time zone,
+    timers jsonb not null,
+    stopped_event_id bigint not null,
+    moved_at timestamp with time zone,
+    held_for interval,
+    moved_event_id bigint
+);
+alter table stepwell.incident_hold_clock enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.incident_hold_evidence
+create table stepwell.incident_hold_evidence (
+    tenant_id integer not null,
+    hold_id bigint not null,
+    content text not null,
+    content_sha256 text not null,
+    made_at timestamp with time zone not null
+);
+alter table stepwell.incident_hold_evidence enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.incident_hold_operation
+create table stepwell.incident_hold_operation (
+    tenant_id integer not null,
+    hold_id bigint not null,
+    operation_id integer not null
+);
+alter table stepwell.incident_hold_operation enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -966,6 +980,19 @@ create table stepwell.job_detail (
     workspace_id integer
 );
 alter table stepwell.job_detail enable row level security;
+
+-- table: stepwell.job_held
+create table stepwell.job_held (
+    tenant_id integer not null,
+    unit_id bigint not null,
+    hold_id bigint not null,
+    is_retry boolean not null,
+    has_slot boolean not null,
+    held_at timestamp with time zone not null
+);
+alter table stepwell.job_held enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.job_line
 create table stepwell.job_line (
@@ -1556,7 +1583,8 @@ create table stepwell.tenant (
     created_at timestamp with time zone default clock_timestamp() not null,
     max_concurrency integer,
     max_runs_per_min integer,
-    max_writes_per_run integer
+    max_writes_per_run integer,
+    has_hold boolean default false not null
 );
 alter table stepwell.tenant enable row level security;
 -- granted to stepwell_api: select
@@ -1774,24 +1802,8 @@ create table stepwell.worker_session (
     is_idle boolean default false not null,
     info jsonb default '{}'::jsonb not null,
     handler_ids integer[],
-    session_key_hash bytea not null,
-    claim_class_ids integer[] not null,
-    last_ok_at timestamp with time zone,
-    held_count integer default 0 not null
+    session_key_hash bytea not null
 ) with (fillfactor=50);
-
--- table: stepwell.worker_stop
-create table stepwell.worker_stop (
-    stop_id bigint generated always as identity not null,
-    stop_kind text not null,
-    worker_name text,
-    executor_class_id integer,
-    reason text not null,
-    stopped_by text not null,
-    stopped_at timestamp with time zone not null
-);
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_branch
 create table stepwell.workflow_branch (
@@ -2172,7 +2184,7 @@ alter table stepwell.dlq_replay_request add constraint replay_is_requested_once 
 alter table stepwell.dlq_replay_request add constraint replay_state_is_known CHECK ((proposal_state = ANY (ARRAY['submitted'::text, 'scheduled'::text, 'completed'::text, 'failed'::text, 'rejected'::text])));
 
 -- constraint: stepwell.dot_config.config_key_is_namespaced
-alter table stepwell.dot_config add constraint config_key_is_namespaced CHECK (((config_key ~ '^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$'::text) OR (config_key ~ '^event_lag\.threshold\.p(50|95|99)\.[a-z]+\.[^[:cntrl:]]{1,255}$'::text)));
+alter table stepwell.dot_config add constraint config_key_is_namespaced CHECK ((config_key ~ '^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$'::text));
 
 -- constraint: stepwell.dot_config.dot_config_pkey
 alter table stepwell.dot_config add constraint dot_config_pkey PRIMARY KEY (config_key);
@@ -2191,18 +2203,6 @@ alter table stepwell.event_field_def add constraint json_type_is_known CHECK ((j
 
 -- constraint: stepwell.event_inbox.event_inbox_pkey
 alter table stepwell.event_inbox add constraint event_inbox_pkey PRIMARY KEY (tenant_id, event_key);
-
--- constraint: stepwell.event_lag_count.event_lag_count_pkey
-alter table stepwell.event_lag_count add constraint event_lag_count_pkey PRIMARY KEY (tenant_id, slot_at, producer, consumer, bucket);
-
--- constraint: stepwell.event_lag_count.lag_bucket_is_in_range
-alter table stepwell.event_lag_count add constraint lag_bucket_is_in_range CHECK (((bucket >= 0) AND (bucket <= 300)));
-
--- constraint: stepwell.event_lag_count.something_is_counted
-alter table stepwell.event_lag_count add constraint something_is_counted CHECK ((event_count > 0));
-
--- constraint: stepwell.event_lag_place.event_lag_place_pkey
-alter table stepwell.event_lag_place add constraint event_lag_place_pkey PRIMARY KEY (tenant_id);
 
 -- constraint: stepwell.event_reader.event_reader_pkey
 alter table stepwell.event_reader add constraint event_reader_pkey PRIMARY KEY (tenant_id, reader_name);
@@ -2285,45 +2285,6 @@ alter table stepwell.governance_problem add constraint governance_problem_pkey P
 -- constraint: stepwell.governance_problem.it_is_closed_by_an_event
 alter table stepwell.governance_problem add constraint it_is_closed_by_an_event CHECK ((((closed_at IS NULL) = (closed_event_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL))));
 
--- constraint: stepwell.governance_summary.a_sentence_is_short
-alter table stepwell.governance_summary add constraint a_sentence_is_short CHECK ((((length(sentence_en) >= 1) AND (length(sentence_en) <= 500)) AND ((length(sentence_vi) >= 1) AND (length(sentence_vi) <= 500))));
-
--- constraint: stepwell.governance_summary.a_summary_has_source_events
-alter table stepwell.governance_summary add constraint a_summary_has_source_events CHECK ((source_event_count >= 1));
-
--- constraint: stepwell.governance_summary.a_window_ends_after_it_begins
-alter table stepwell.governance_summary add constraint a_window_ends_after_it_begins CHECK ((window_start_at <= window_end_at));
-
--- constraint: stepwell.governance_summary.an_agent_says_how_sure_it_is
-alter table stepwell.governance_summary add constraint an_agent_says_how_sure_it_is CHECK (((summarizer_kind <> 'ai_agent'::text) OR (confidence IS NOT NULL)));
-
--- constraint: stepwell.governance_summary.confidence_is_a_share
-alter table stepwell.governance_summary add constraint confidence_is_a_share CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision)));
-
--- constraint: stepwell.governance_summary.each_summarizer_says_one_sentence
-alter table stepwell.governance_summary add constraint each_summarizer_says_one_sentence UNIQUE (tenant_id, subject_kind, subject, summarizer_kind, summarizer_ref);
-
--- constraint: stepwell.governance_summary.governance_summary_pkey
-alter table stepwell.governance_summary add constraint governance_summary_pkey PRIMARY KEY (tenant_id, summary_id);
-
--- constraint: stepwell.governance_summary.refs_are_of_counted_events
-alter table stepwell.governance_summary add constraint refs_are_of_counted_events CHECK ((cardinality(source_event_refs) <= source_event_count));
-
--- constraint: stepwell.governance_summary.refs_are_some_and_few
-alter table stepwell.governance_summary add constraint refs_are_some_and_few CHECK (((cardinality(source_event_refs) >= 1) AND (cardinality(source_event_refs) <= 100)));
-
--- constraint: stepwell.governance_summary.summarizer_kind_is_known
-alter table stepwell.governance_summary add constraint summarizer_kind_is_known CHECK ((summarizer_kind = ANY (ARRAY['sql_fn'::text, 'ai_agent'::text, 'deterministic_rule'::text])));
-
--- constraint: stepwell.governance_summary.summary_colour_is_known
-alter table stepwell.governance_summary add constraint summary_colour_is_known CHECK ((colour = ANY (ARRAY['green'::text, 'yellow'::text, 'red'::text])));
-
--- constraint: stepwell.governance_summary.summary_subject_is_known
-alter table stepwell.governance_summary add constraint summary_subject_is_known CHECK ((subject_kind = ANY (ARRAY['worker'::text, 'executor'::text, 'problem'::text])));
-
--- constraint: stepwell.governance_summary.the_total_has_all
-alter table stepwell.governance_summary add constraint the_total_has_all CHECK ((source_event_total >= source_event_count));
-
 -- constraint: stepwell.governance_trend.governance_trend_pkey
 alter table stepwell.governance_trend add constraint governance_trend_pkey PRIMARY KEY (tenant_id, category_code, hour_at);
 
@@ -2390,6 +2351,33 @@ alter table stepwell.i18n_text add constraint lang_is_vi_or_en CHECK ((lang = AN
 -- constraint: stepwell.i18n_text.text_is_not_empty
 alter table stepwell.i18n_text add constraint text_is_not_empty CHECK ((text_value <> ''::text));
 
+-- constraint: stepwell.incident_hold.an_ended_hold_was_released
+alter table stepwell.incident_hold add constraint an_ended_hold_was_released CHECK (((ended_at IS NULL) OR (released_at IS NOT NULL)));
+
+-- constraint: stepwell.incident_hold.incident_hold_pkey
+alter table stepwell.incident_hold add constraint incident_hold_pkey PRIMARY KEY (tenant_id, hold_id);
+
+-- constraint: stepwell.incident_hold.it_is_released_by_an_event
+alter table stepwell.incident_hold add constraint it_is_released_by_an_event CHECK ((((released_at IS NULL) = (released_event_id IS NULL)) AND ((released_at IS NULL) = (released_by IS NULL)) AND ((released_at IS NULL) = (share < 100))));
+
+-- constraint: stepwell.incident_hold.scope_is_known
+alter table stepwell.incident_hold add constraint scope_is_known CHECK ((scope_kind = ANY (ARRAY['operation'::text, 'connector'::text, 'workflow'::text, 'tenant'::text, 'person'::text])));
+
+-- constraint: stepwell.incident_hold.share_is_a_grade
+alter table stepwell.incident_hold add constraint share_is_a_grade CHECK ((share = ANY (ARRAY[0, 10, 50, 100])));
+
+-- constraint: stepwell.incident_hold_clock.a_moved_clock_has_its_event
+alter table stepwell.incident_hold_clock add constraint a_moved_clock_has_its_event CHECK ((((moved_at IS NULL) = (moved_event_id IS NULL)) AND ((moved_at IS NULL) = (held_for IS NULL))));
+
+-- constraint: stepwell.incident_hold_clock.incident_hold_clock_pkey
+alter table stepwell.incident_hold_clock add constraint incident_hold_clock_pkey PRIMARY KEY (tenant_id, unit_id, clock_no);
+
+-- constraint: stepwell.incident_hold_evidence.incident_hold_evidence_pkey
+alter table stepwell.incident_hold_evidence add constraint incident_hold_evidence_pkey PRIMARY KEY (tenant_id, hold_id);
+
+-- constraint: stepwell.incident_hold_operation.incident_hold_operation_pkey
+alter table stepwell.incident_hold_operation add constraint incident_hold_operation_pkey PRIMARY KEY (tenant_id, hold_id, operation_id);
+
 -- constraint: stepwell.information_bundle_item.a_bundle_does_not_hold_itself
 alter table stepwell.information_bundle_item add constraint a_bundle_does_not_hold_itself CHECK ((item_iu_id <> iu_id));
 
@@ -2452,6 +2440,9 @@ alter table stepwell.job_dead_letter add constraint job_dead_letter_pkey PRIMARY
 
 -- constraint: stepwell.job_detail.job_detail_pkey
 alter table stepwell.job_detail add constraint job_detail_pkey PRIMARY KEY (tenant_id, job_id);
+
+-- constraint: stepwell.job_held.job_held_pkey
+alter table stepwell.job_held add constraint job_held_pkey PRIMARY KEY (tenant_id, unit_id);
 
 -- constraint: stepwell.job_line.job_line_pkey
 alter table stepwell.job_line add constraint job_line_pkey PRIMARY KEY (tenant_id, slot_key, rank, unit_id);
@@ -2888,14 +2879,8 @@ alter table stepwell.work_unit add constraint work_unit_pkey PRIMARY KEY (tenant
 -- constraint: stepwell.worker_lease.worker_lease_pkey
 alter table stepwell.worker_lease add constraint worker_lease_pkey PRIMARY KEY (session_id, batch_id);
 
--- constraint: stepwell.worker_session.a_session_claims_what_it_serves
-alter table stepwell.worker_session add constraint a_session_claims_what_it_serves CHECK ((claim_class_ids <@ executor_class_ids));
-
 -- constraint: stepwell.worker_session.lease_seconds_is_bounded
 alter table stepwell.worker_session add constraint lease_seconds_is_bounded CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400)));
-
--- constraint: stepwell.worker_session.nothing_is_held_below_zero
-alter table stepwell.worker_session add constraint nothing_is_held_below_zero CHECK ((held_count >= 0));
 
 -- constraint: stepwell.worker_session.session_key_is_unique
 alter table stepwell.worker_session add constraint session_key_is_unique UNIQUE (session_key_hash);
@@ -2908,21 +2893,6 @@ alter table stepwell.worker_session add constraint the_generator_opens_no_sessio
 
 -- constraint: stepwell.worker_session.worker_session_pkey
 alter table stepwell.worker_session add constraint worker_session_pkey PRIMARY KEY (session_id);
-
--- constraint: stepwell.worker_stop.a_worker_or_a_class_stops
-alter table stepwell.worker_stop add constraint a_worker_or_a_class_stops CHECK (((worker_name IS NULL) <> (executor_class_id IS NULL)));
-
--- constraint: stepwell.worker_stop.only_a_worker_drains
-alter table stepwell.worker_stop add constraint only_a_worker_drains CHECK (((stop_kind = 'frozen'::text) OR (worker_name IS NOT NULL)));
-
--- constraint: stepwell.worker_stop.stop_kind_is_known
-alter table stepwell.worker_stop add constraint stop_kind_is_known CHECK ((stop_kind = ANY (ARRAY['frozen'::text, 'drain'::text])));
-
--- constraint: stepwell.worker_stop.stopped_class_exists
-alter table stepwell.worker_stop add constraint stopped_class_exists FOREIGN KEY (executor_class_id) REFERENCES stepwell.executor_class(executor_class_id);
-
--- constraint: stepwell.worker_stop.worker_stop_pkey
-alter table stepwell.worker_stop add constraint worker_stop_pkey PRIMARY KEY (stop_id);
 
 -- constraint: stepwell.workflow_branch.branch_conditional_exists
 alter table stepwell.workflow_branch add constraint branch_conditional_exists FOREIGN KEY (tenant_id, version_id, conditional_no) REFERENCES stepwell.workflow_step_def(tenant_id, version_id, step_no);
@@ -3017,17 +2987,11 @@ alter table stepwell.workspace add constraint workspace_name_is_unique UNIQUE (t
 -- constraint: stepwell.workspace.workspace_pkey
 alter table stepwell.workspace add constraint workspace_pkey PRIMARY KEY (tenant_id, workspace_id);
 
--- index: stepwell.a_class_stops_once
-CREATE UNIQUE INDEX a_class_stops_once ON stepwell.worker_stop USING btree (executor_class_id) WHERE (executor_class_id IS NOT NULL);
-
 -- index: stepwell.a_name_exists_once
 CREATE UNIQUE INDEX a_name_exists_once ON stepwell.principal USING btree (tenant_id, name_key);
 
 -- index: stepwell.a_principal_has_one_password
 CREATE UNIQUE INDEX a_principal_has_one_password ON stepwell.credential USING btree (tenant_id, principal_id) WHERE (kind = 'password'::text);
-
--- index: stepwell.a_worker_stops_once
-CREATE UNIQUE INDEX a_worker_stops_once ON stepwell.worker_stop USING btree (worker_name, stop_kind) WHERE (worker_name IS NOT NULL);
 
 -- index: stepwell.an_approval_reopens_a_step_once
 CREATE UNIQUE INDEX an_approval_reopens_a_step_once ON stepwell.step_run_correction_cycle USING btree (tenant_id, unit_id, approval_id) WHERE (unit_id = root_unit_id);
@@ -3046,6 +3010,12 @@ CREATE INDEX approvals_open_by_subject ON stepwell.approval_detail USING btree (
 
 -- index: stepwell.bundles_by_sha256
 CREATE INDEX bundles_by_sha256 ON stepwell.evidence_bundle USING btree (tenant_id, bundle_sha256) WHERE (bundle_sha256 IS NOT NULL);
+
+-- index: stepwell.clocks_by_hold
+CREATE INDEX clocks_by_hold ON stepwell.incident_hold_clock USING btree (tenant_id, hold_id);
+
+-- index: stepwell.clocks_stopped
+CREATE UNIQUE INDEX clocks_stopped ON stepwell.incident_hold_clock USING btree (tenant_id, unit_id) WHERE (moved_at IS NULL);
 
 -- index: stepwell.credentials_by_principal
 CREATE INDEX credentials_by_principal ON stepwell.credential USING btree (tenant_id, principal_id);
@@ -3074,6 +3044,15 @@ CREATE INDEX events_by_type ON ONLY stepwell.event_log USING btree (tenant_id, e
 -- index: stepwell.evidence_file_stored
 CREATE INDEX evidence_file_stored ON stepwell.evidence_file USING btree (stored_at);
 
+-- index: stepwell.held_by_hold
+CREATE INDEX held_by_hold ON stepwell.job_held USING btree (tenant_id, hold_id);
+
+-- index: stepwell.holds_not_ended
+CREATE INDEX holds_not_ended ON stepwell.incident_hold USING btree (tenant_id, hold_id) WHERE (ended_at IS NULL);
+
+-- index: stepwell.holds_open_once
+CREATE UNIQUE INDEX holds_open_once ON stepwell.incident_hold USING btree (tenant_id, scope_kind, scope_value) WHERE (released_at IS NULL);
+
 -- index: stepwell.http_answers_by_age
 CREATE INDEX http_answers_by_age ON stepwell.http_answer USING btree (made_at);
 
@@ -3100,9 +3079,6 @@ CREATE INDEX job_workflows_by_template ON stepwell.job_workflow_detail USING btr
 
 -- index: stepwell.jobs_by_trace
 CREATE INDEX jobs_by_trace ON stepwell.job_detail USING btree (tenant_id, trace_id) WHERE (trace_id IS NOT NULL);
-
--- index: stepwell.lags_by_age
-CREATE INDEX lags_by_age ON stepwell.event_lag_count USING btree (slot_at);
 
 -- index: stepwell.last_steps
 CREATE INDEX last_steps ON stepwell.workflow_step_def USING btree (tenant_id, version_id, step_no) WHERE is_last;
@@ -3212,9 +3188,6 @@ CREATE INDEX streams_by_block ON stepwell.audit_block_stream USING btree (tenant
 -- index: stepwell.subruns_by_parent
 CREATE INDEX subruns_by_parent ON stepwell.work_unit USING btree (tenant_id, parent_id) WHERE ((scope = 'workflow_run'::text) AND (parent_id IS NOT NULL));
 
--- index: stepwell.summaries_by_time
-CREATE INDEX summaries_by_time ON stepwell.governance_summary USING btree (tenant_id, written_at);
-
 -- index: stepwell.tenant_weight_idx
 CREATE INDEX tenant_weight_idx ON stepwell.tenant USING btree (weight);
 
@@ -3274,9 +3247,6 @@ CREATE TRIGGER development_mode_is_only_left BEFORE DELETE OR UPDATE ON stepwell
 
 -- trigger: stepwell.dot_config.a_changed_setting_is_told
 CREATE TRIGGER a_changed_setting_is_told AFTER INSERT OR DELETE OR UPDATE ON stepwell.dot_config FOR EACH ROW EXECUTE FUNCTION stepwell._setting_changed();
-
--- trigger: stepwell.dot_config.tokens_are_complete
-CREATE TRIGGER tokens_are_complete AFTER INSERT OR UPDATE ON stepwell.dot_config FOR EACH ROW WHEN ((new.config_key ~~ 'ui.traffic\_light.%'::text)) EXECUTE FUNCTION stepwell._colour_token_check();
 
 -- trigger: stepwell.event_log.event_log_is_append_only
 CREATE TRIGGER event_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.event_log FOR EACH STATEMENT EXECUTE FUNCTION stepwell._event_log_refuse();
@@ -3395,12 +3365,6 @@ create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for a
 -- policy: stepwell.event_inbox.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_inbox as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
--- policy: stepwell.event_lag_count.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_lag_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
-
--- policy: stepwell.event_lag_place.tenant_is_bound
-create policy tenant_is_bound on stepwell.event_lag_place as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
-
 -- policy: stepwell.event_log.payload_is_allowed
 create policy payload_is_allowed on stepwell.event_log as restrictive for all to public using (((event_type <> 'event.emitted'::text) OR (( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL)));
 
@@ -3437,9 +3401,6 @@ create policy tenant_is_bound on stepwell.governance_count as permissive for all
 -- policy: stepwell.governance_problem.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
--- policy: stepwell.governance_summary.tenant_is_bound
-create policy tenant_is_bound on stepwell.governance_summary as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
-
 -- policy: stepwell.governance_trend.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_trend as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
@@ -3454,6 +3415,18 @@ create policy tenant_is_bound on stepwell.http_answer as permissive for all to p
 
 -- policy: stepwell.http_trigger.tenant_is_bound
 create policy tenant_is_bound on stepwell.http_trigger as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.incident_hold.tenant_is_bound
+create policy tenant_is_bound on stepwell.incident_hold as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.incident_hold_clock.tenant_is_bound
+create policy tenant_is_bound on stepwell.incident_hold_clock as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.incident_hold_evidence.tenant_is_bound
+create policy tenant_is_bound on stepwell.incident_hold_evidence as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.incident_hold_operation.tenant_is_bound
+create policy tenant_is_bound on stepwell.incident_hold_operation as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.information_bundle_item.tenant_is_bound
 create policy tenant_is_bound on stepwell.information_bundle_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3478,6 +3451,9 @@ create policy tenant_is_bound on stepwell.job_dead_letter as permissive for all 
 
 -- policy: stepwell.job_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.job_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.job_held.tenant_is_bound
+create policy tenant_is_bound on stepwell.job_held as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.job_line.tenant_is_bound
 create policy tenant_is_bound on stepwell.job_line as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3801,11 +3777,7 @@ create view stepwell.queue_heartbeat (
     last_ok_at timestamp with time zone,
     status text,
     closed_at timestamp with time zone,
-    info jsonb,
-    worker_class text,
-    threshold interval,
-    is_frozen boolean,
-    is_draining boolean
+    info jsonb
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4251,18 +4223,6 @@ create view stepwell.v_dead_letter_cause (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
--- view: stepwell.v_event_lag_position
-create view stepwell.v_event_lag_position (
-    tenant_id integer,
-    producer text,
-    consumer text,
-    subject_key text,
-    last_tx xid8,
-    last_event_id bigint
-) with (security_invoker=true);
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
 -- view: stepwell.v_event_route
 create view stepwell.v_event_route (
     tenant_id integer,
@@ -4273,45 +4233,6 @@ create view stepwell.v_event_route (
     priority smallint,
     created_at timestamp with time zone,
     created_by text
-) with (security_invoker=true);
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
--- view: stepwell.v_executor
-create view stepwell.v_executor (
-    executor text,
-    description text,
-    alive_count integer,
-    silent_count integer,
-    slot_count integer,
-    slots_in_use integer,
-    last_ok_at timestamp with time zone,
-    silent_after_seconds integer,
-    frozen_at timestamp with time zone,
-    frozen_by text,
-    frozen_reason text
-) with (security_invoker=true);
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
--- view: stepwell.v_executor_said
-create view stepwell.v_executor_said (
-    tenant_id integer,
-    executor text,
-    description text,
-    alive_count integer,
-    silent_count integer,
-    slot_count integer,
-    slots_in_use integer,
-    last_ok_at timestamp with time zone,
-    silent_after_seconds integer,
-    frozen_at timestamp with time zone,
-    frozen_by text,
-    frozen_reason text,
-    sentence_en text,
-    sentence_vi text,
-    colour text,
-    summary_id bigint
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4340,33 +4261,6 @@ create view stepwell.v_governance_problem (
     label_vi text,
     remedy_en text,
     remedy_vi text
-) with (security_invoker=true);
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
--- view: stepwell.v_governance_summary
-create view stepwell.v_governance_summary (
-    tenant_id integer,
-    summary_id bigint,
-    subject_kind text,
-    subject text,
-    category_code text,
-    colour text,
-    sentence_en text,
-    sentence_vi text,
-    source_event_count integer,
-    source_event_total integer,
-    source_event_refs text[],
-    window_start_at timestamp with time zone,
-    window_end_at timestamp with time zone,
-    summarizer_kind text,
-    summarizer_ref text,
-    summarizer_version text,
-    confidence real,
-    written_by text,
-    written_at timestamp with time zone,
-    min_confidence real,
-    is_low_confidence boolean
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4478,6 +4372,34 @@ create view stepwell.v_inbox (
     progress jsonb,
     step_kind text,
     is_for_people boolean
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_incident_hold
+create view stepwell.v_incident_hold (
+    tenant_id integer,
+    hold_id bigint,
+    scope_kind text,
+    scope_value text,
+    reason text,
+    share smallint,
+    hold_state text,
+    opened_at timestamp with time zone,
+    opened_by text,
+    opened_event_id bigint,
+    graded_at timestamp with time zone,
+    graded_by text,
+    released_at timestamp with time zone,
+    released_by text,
+    released_event_id bigint,
+    ended_at timestamp with time zone,
+    reach jsonb,
+    outcome jsonb,
+    held_count bigint,
+    stopped_count bigint,
+    moved_count bigint,
+    has_evidence boolean
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4927,71 +4849,6 @@ create view stepwell.v_vocabulary (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
--- view: stepwell.v_worker
-create view stepwell.v_worker (
-    session_id bigint,
-    worker_name text,
-    executors text[],
-    status text,
-    version text,
-    host text,
-    pid text,
-    slot_count integer,
-    slots_in_use integer,
-    started_at timestamp with time zone,
-    last_tick_at timestamp with time zone,
-    last_ok_at timestamp with time zone,
-    expires_at timestamp with time zone,
-    closed_at timestamp with time zone,
-    silent_after_seconds integer,
-    frozen_executors text[],
-    frozen_at timestamp with time zone,
-    frozen_by text,
-    frozen_reason text,
-    drain_at timestamp with time zone,
-    drain_by text,
-    drain_reason text,
-    is_drained boolean,
-    operations text[]
-) with (security_invoker=true);
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
--- view: stepwell.v_worker_said
-create view stepwell.v_worker_said (
-    tenant_id integer,
-    session_id bigint,
-    worker_name text,
-    executors text[],
-    status text,
-    version text,
-    host text,
-    pid text,
-    slot_count integer,
-    slots_in_use integer,
-    started_at timestamp with time zone,
-    last_tick_at timestamp with time zone,
-    last_ok_at timestamp with time zone,
-    expires_at timestamp with time zone,
-    closed_at timestamp with time zone,
-    silent_after_seconds integer,
-    frozen_executors text[],
-    frozen_at timestamp with time zone,
-    frozen_by text,
-    frozen_reason text,
-    drain_at timestamp with time zone,
-    drain_by text,
-    drain_reason text,
-    is_drained boolean,
-    operations text[],
-    sentence_en text,
-    sentence_vi text,
-    colour text,
-    summary_id bigint
-) with (security_invoker=true);
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
-
 -- view: stepwell.v_workflow
 create view stepwell.v_workflow (
     tenant_id integer,
@@ -5334,6 +5191,9 @@ create function stepwell._action_document(p_session_id bigint, p_tenant_id integ
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._action_held(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb)
+create function stepwell._action_held(p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_action jsonb) returns jsonb language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._action_key(p_tenant_id integer, p_unit_id bigint, p_action jsonb, p_verdict jsonb)
 create function stepwell._action_key(p_tenant_id integer, p_unit_id bigint, p_action jsonb, p_verdict jsonb) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5624,11 +5484,6 @@ create function stepwell._chain_path(p_chain text, p_scope text) returns text la
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._change_check(p_verb text, p_key text)
-create function stepwell._change_check(p_verb text, p_key text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
 -- function: stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail)
 create function stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5652,11 +5507,6 @@ create function stepwell._claim_check(p_unit stepwell.work_unit, p_person_id big
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._claim_classes(p_worker_name text, p_executor_class_ids integer[])
-create function stepwell._claim_classes(p_worker_name text, p_executor_class_ids integer[]) returns integer[] language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
 -- function: stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text)
 create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5665,8 +5515,14 @@ create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_p
 -- function: stepwell._classes_are_empty(p_executor_class_ids integer[])
 create function stepwell._classes_are_empty(p_executor_class_ids integer[]) returns boolean language plpgsql;
 
--- function: stepwell._colour_token_check()
-create function stepwell._colour_token_check() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._clocks_find(p_tenant_id integer, p_limit integer)
+create function stepwell._clocks_find(p_tenant_id integer, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._clocks_move(p_tenant_id integer, p_limit integer)
+create function stepwell._clocks_move(p_tenant_id integer, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._clocks_stop(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._clocks_stop(p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._completion_kept(p_unit stepwell.work_unit)
 create function stepwell._completion_kept(p_unit stepwell.work_unit) returns timestamp with time zone language plpgsql stable set search_path=stepwell, pg_temp;
@@ -5964,11 +5820,6 @@ create function stepwell._executes_check() returns void language plpgsql stable 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._executor_of(p_executor text)
-create function stepwell._executor_of(p_executor text) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
 -- function: stepwell._facets_of(p_machine_id text, p_evidence jsonb)
 create function stepwell._facets_of(p_machine_id text, p_evidence jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6188,6 +6039,18 @@ create function stepwell._has_ended(p_state_code text) returns boolean language 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._held_forget(p_tenant_id integer, p_run_id bigint)
+create function stepwell._held_forget(p_tenant_id integer, p_run_id bigint) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._held_park(p_tenant_id integer, p_limit integer)
+create function stepwell._held_park(p_tenant_id integer, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._held_put(p_tenant_id integer, p_unit_ids bigint[], p_retry_ids bigint[])
+create function stepwell._held_put(p_tenant_id integer, p_unit_ids bigint[], p_retry_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._held_take(p_tenant_id integer, p_limit integer, OUT free_ids bigint[], OUT lined_ids bigint[], OUT dropped_ids bigint[])
+create function stepwell._held_take(p_tenant_id integer, p_limit integer, OUT free_ids bigint[], OUT lined_ids bigint[], OUT dropped_ids bigint[]) returns record language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._hidden(p_value jsonb)
 create function stepwell._hidden(p_value jsonb) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6210,6 +6073,88 @@ create function stepwell._history_root(p_peaks bytea[]) returns bytea language p
 
 -- function: stepwell._hmac_sha256(p_key bytea, p_message bytea)
 create function stepwell._hmac_sha256(p_key bytea, p_message bytea) returns bytea language plpgsql immutable strict set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_bucket(p_hold_id bigint, p_run_id bigint)
+create function stepwell._hold_bucket(p_hold_id bigint, p_run_id bigint) returns integer language sql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_denials(p_tenant_id integer, p_hold stepwell.incident_hold)
+create function stepwell._hold_denials(p_tenant_id integer, p_hold stepwell.incident_hold) returns bigint language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_events(p_tenant_id integer, p_hold_id bigint)
+create function stepwell._hold_events(p_tenant_id integer, p_hold_id bigint) returns SETOF stepwell.event_log language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_evidence(p_tenant_id integer, p_hold_id bigint)
+create function stepwell._hold_evidence(p_tenant_id integer, p_hold_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_evidences_make(p_limit integer)
+create function stepwell._hold_evidences_make(p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._hold_frees(p_hold stepwell.incident_hold, p_unit_id bigint)
+create function stepwell._hold_frees(p_hold stepwell.incident_hold, p_unit_id bigint) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_lock_key()
+create function stepwell._hold_lock_key() returns integer language sql immutable parallel safe set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_names(p_hold stepwell.incident_hold, p_unit stepwell.work_unit)
+create function stepwell._hold_names(p_hold stepwell.incident_hold, p_unit stepwell.work_unit) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_of(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._hold_of(p_tenant_id integer, p_unit_id bigint) returns TABLE(hold_id bigint, reason text, share integer) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_of_action(p_tenant_id integer, p_unit_id bigint, p_connector text)
+create function stepwell._hold_of_action(p_tenant_id integer, p_unit_id bigint, p_connector text) returns stepwell.incident_hold language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._hold_operations(p_hold stepwell.incident_hold)
+create function stepwell._hold_operations(p_hold stepwell.incident_hold) returns SETOF integer language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_reach(p_hold stepwell.incident_hold)
+create function stepwell._hold_reach(p_hold stepwell.incident_hold) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_read(p_tenant_id integer, p_kind text, p_value text)
+create function stepwell._hold_read(p_tenant_id integer, p_kind text, p_value text) returns stepwell.incident_hold language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_reason(p_reason text, p_what text)
+create function stepwell._hold_reason(p_reason text, p_what text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._hold_refuse(p_tenant_id integer, p_unit_id bigint, p_actor text)
+create function stepwell._hold_refuse(p_tenant_id integer, p_unit_id bigint, p_actor text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._holds_carry(p_tenant_id integer, p_limit integer)
+create function stepwell._holds_carry(p_tenant_id integer, p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._holds_end(p_tenant_id integer)
+create function stepwell._holds_end(p_tenant_id integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._holds_of(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._holds_of(p_tenant_ids integer[], p_unit_ids bigint[]) returns TABLE(tenant_id integer, unit_id bigint, hold_id bigint) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6269,6 +6214,11 @@ create function stepwell._invariant_leftovers() returns TABLE(invariant text, fa
 
 -- function: stepwell._invariant_slots()
 create function stepwell._invariant_slots() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._is_clock(p_unit stepwell.work_unit, p_timer_kind text)
+create function stepwell._is_clock(p_unit stepwell.work_unit, p_timer_kind text) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6378,43 +6328,6 @@ create function stepwell._labels_of(p_tenant_id integer, p_run_id bigint) return
 
 -- function: stepwell._labels_set(p_tenant_id integer, p_run_ids bigint[], p_labels jsonb, p_actor text, p_actor_class text)
 create function stepwell._labels_set(p_tenant_id integer, p_run_ids bigint[], p_labels jsonb, p_actor text, p_actor_class text) returns TABLE(run_id bigint, labels jsonb) language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._lag_bucket(p_lag interval)
-create function stepwell._lag_bucket(p_lag interval) returns smallint language sql immutable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._lag_note(p_tenant_id integer, p_producer text, p_consumer text, p_lags interval[])
-create function stepwell._lag_note(p_tenant_id integer, p_producer text, p_consumer text, p_lags interval[]) returns void language sql set search_path=stepwell, pg_temp;
-
--- function: stepwell._lag_note_passed(p_tenant_id integer, p_consumer text, p_after_tx xid8, p_after_event_id bigint, p_upto_tx xid8, p_upto_event_id bigint)
-create function stepwell._lag_note_passed(p_tenant_id integer, p_consumer text, p_after_tx xid8, p_after_event_id bigint, p_upto_tx xid8, p_upto_event_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._lag_of_bucket(p_bucket smallint)
-create function stepwell._lag_of_bucket(p_bucket smallint) returns numeric language sql immutable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._lag_sample_queue(p_place stepwell.event_lag_place)
-create function stepwell._lag_sample_queue(p_place stepwell.event_lag_place) returns integer language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._lag_sample_seal(p_place stepwell.event_lag_place)
-create function stepwell._lag_sample_seal(p_place stepwell.event_lag_place) returns integer language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._lag_slot(p_at timestamp with time zone)
-create function stepwell._lag_slot(p_at timestamp with time zone) returns timestamp with time zone language sql immutable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._lag_threshold(p_producer text, p_consumer text, p_quantile text)
-create function stepwell._lag_threshold(p_producer text, p_consumer text, p_quantile text) returns integer language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._lag_window_check(p_window interval)
-create function stepwell._lag_window_check(p_window interval) returns void language plpgsql immutable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
 
 -- function: stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[])
 create function stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[]) returns boolean language plpgsql stable;
@@ -6620,9 +6533,6 @@ create function stepwell._outbound_problem(p_tenant_id integer, p_unit_id bigint
 create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_output jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
-
--- function: stepwell._outputs_empty(p_tenant_ids integer[], p_unit_ids bigint[])
-create function stepwell._outputs_empty(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._own_or_others(p_tenant_id integer, p_principal_name text)
 create function stepwell._own_or_others(p_tenant_id integer, p_principal_name text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -6945,11 +6855,6 @@ create function stepwell._ready_notify() returns trigger language plpgsql set se
 
 -- function: stepwell._ready_put(p_changes stepwell.unit_change[])
 create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._ready_since(p_tenant_id integer, p_run_id bigint, p_unit_id bigint, p_event_id bigint)
-create function stepwell._ready_since(p_tenant_id integer, p_run_id bigint, p_unit_id bigint, p_event_id bigint) returns timestamp with time zone language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
 
 -- function: stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[])
 create function stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
@@ -7648,28 +7553,6 @@ create function stepwell._steps_resume(p_tenant_ids integer[], p_unit_ids bigint
 -- function: stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
--- function: stepwell._stop_check(p_tenant_id integer, p_actor text, p_reason text)
-create function stepwell._stop_check(p_tenant_id integer, p_actor text, p_reason text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._stop_end(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
-create function stepwell._stop_end(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._stop_put(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
-create function stepwell._stop_put(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._stop_tell(p_tenant_id integer, p_event_type text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
-create function stepwell._stop_tell(p_tenant_id integer, p_event_type text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._stoppable(p_worker_id bigint, p_stop_kind text, OUT worker_name text, OUT closed_at timestamp with time zone)
-create function stepwell._stoppable(p_worker_id bigint, p_stop_kind text, OUT worker_name text, OUT closed_at timestamp with time zone) returns record language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._stops_lock(p_tenant_id integer)
-create function stepwell._stops_lock(p_tenant_id integer) returns void language plpgsql set search_path=stepwell, pg_temp;
-
 -- function: stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_limit integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text)
 create function stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_limit integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -7717,37 +7600,6 @@ create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigin
 
 -- function: stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
 create function stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
-
--- function: stepwell._summaries_forget(p_now timestamp with time zone, p_limit integer)
-create function stepwell._summaries_forget(p_now timestamp with time zone, p_limit integer) returns bigint language sql set search_path=stepwell, pg_temp;
-
--- function: stepwell._summary_category(p_tenant_id integer, p_subject_kind text, p_subject text)
-create function stepwell._summary_category(p_tenant_id integer, p_subject_kind text, p_subject text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._summary_open_problem(p_tenant_id integer, p_subject_kind text, p_subject text)
-create function stepwell._summary_open_problem(p_tenant_id integer, p_subject_kind text, p_subject text) returns bigint language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._summary_problem(p_tenant_id integer, p_colour text, p_sentence_en text, p_sentence_vi text, p_count integer, p_total integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone, p_version text)
-create function stepwell._summary_problem(p_tenant_id integer, p_colour text, p_sentence_en text, p_sentence_vi text, p_count integer, p_total integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone, p_version text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._summary_put(p_tenant_id integer, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_kind text, p_summarizer_ref text, p_summarizer_version text, p_confidence real, p_actor text)
-create function stepwell._summary_put(p_tenant_id integer, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_kind text, p_summarizer_ref text, p_summarizer_version text, p_confidence real, p_actor text) returns bigint language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._summary_refs_problem(p_tenant_id integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone)
-create function stepwell._summary_refs_problem(p_tenant_id integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone) returns text language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._summary_resolves_nothing(p_tenant_id integer, p_subject_kind text, p_subject text, p_summarizer text)
-create function stepwell._summary_resolves_nothing(p_tenant_id integer, p_subject_kind text, p_subject text, p_summarizer text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
 
 -- function: stepwell._surface_refuse()
 create function stepwell._surface_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
@@ -7811,9 +7663,6 @@ create function stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids 
 
 -- function: stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean)
 create function stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
-
--- function: stepwell._tenant_summaries(p_tenant_id integer, p_now timestamp with time zone)
-create function stepwell._tenant_summaries(p_tenant_id integer, p_now timestamp with time zone) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb)
 create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
@@ -7888,6 +7737,9 @@ create function stepwell._trigger_value(p_body jsonb, p_path text, p_name text) 
 
 -- function: stepwell._turn_take(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[])
 create function stepwell._turn_take(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
+
+-- function: stepwell._turn_take_free(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[])
+create function stepwell._turn_take_free(p_executor_class_ids integer[], p_handler_ids integer[], p_tenant_id integer, p_workspace_id integer, p_limit integer, OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
 
 -- function: stepwell._turns_find(p_executor_class_ids integer[], p_tenant_id integer, p_workspace_id integer, p_count integer)
 create function stepwell._turns_find(p_executor_class_ids integer[], p_tenant_id integer, p_workspace_id integer, p_count integer) returns stepwell.tenant_turn[] language plpgsql;
@@ -8141,23 +7993,10 @@ create function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text) re
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._worker_answers(p_subject text, p_worker_name text, p_opened_at timestamp with time zone)
-create function stepwell._worker_answers(p_subject text, p_worker_name text, p_opened_at timestamp with time zone) returns text language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._worker_recovered(p_subject text, p_opened_at timestamp with time zone)
+create function stepwell._worker_recovered(p_subject text, p_opened_at timestamp with time zone) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
-
--- function: stepwell._worker_facts(p_tenant_id integer, p_from timestamp with time zone, p_now timestamp with time zone)
-create function stepwell._worker_facts(p_tenant_id integer, p_from timestamp with time zone, p_now timestamp with time zone) returns TABLE(subject_kind text, subject text, status text, colour text, body text, facts jsonb, event_count integer, refs text[], start_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._worker_moves(p_tenant_id integer, p_from timestamp with time zone)
-create function stepwell._worker_moves(p_tenant_id integer, p_from timestamp with time zone) returns TABLE(session_id bigint, executor text, unit_id bigint, tx xid8, ref text, event_id bigint, to_state text, lag_seconds numeric, start_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell._worker_stops_forget()
-create function stepwell._worker_stops_forget() returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._workers_wake(p_executor_class_ids integer[])
 create function stepwell._workers_wake(p_executor_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -8281,10 +8120,6 @@ create function stepwell.fn_caller_read(p_tenant_code text) returns TABLE(tenant
 -- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_change_once(p_tenant_id integer, p_unit_id bigint, p_call text, p_actor text, p_key text, p_reason text, p_evidence jsonb)
-create function stepwell.fn_change_once(p_tenant_id integer, p_unit_id bigint, p_call text, p_actor text, p_key text, p_reason text, p_evidence jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp set standard_conforming_strings=on;
--- granted to stepwell_api: execute
-
 -- function: stepwell.fn_checkpoint_save(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb)
 create function stepwell.fn_checkpoint_save(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -8339,20 +8174,6 @@ create function stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_s
 -- function: stepwell.fn_event_emit(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb)
 create function stepwell.fn_event_emit(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
-
--- function: stepwell.fn_event_lag_compute(p_tenant_id integer, p_window interval)
-create function stepwell.fn_event_lag_compute(p_tenant_id integer, p_window interval) returns TABLE(producer text, consumer text, event_count bigint, p50_ms numeric, p95_ms numeric, p99_ms numeric, waits_since timestamp with time zone, waits_ms bigint, threshold_p50_ms integer, threshold_p95_ms integer, threshold_p99_ms integer, light text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell.fn_event_lag_sample()
-create function stepwell.fn_event_lag_sample() returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_keeper: execute
-
--- function: stepwell.fn_event_lag_trend(p_tenant_id integer, p_producer text, p_consumer text, p_window interval)
-create function stepwell.fn_event_lag_trend(p_tenant_id integer, p_producer text, p_consumer text, p_window interval) returns TABLE(at timestamp with time zone, event_count bigint, p50_ms numeric, p95_ms numeric, p99_ms numeric) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_event_reject_note(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb)
 create function stepwell.fn_event_reject_note(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -8475,14 +8296,6 @@ create function stepwell.fn_evidence_request(p_tenant_id integer, p_run_id bigin
 create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text) returns TABLE(event_tx bigint, event_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_executor_freeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text)
-create function stepwell.fn_executor_freeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
-
--- function: stepwell.fn_executor_unfreeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text)
-create function stepwell.fn_executor_unfreeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
-
 -- function: stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
 create function stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -8494,6 +8307,28 @@ create function stepwell.fn_governance_read(p_tenant_id integer, p_category text
 
 -- function: stepwell.fn_health_read(p_late_seconds integer, p_limit integer)
 create function stepwell.fn_health_read(p_late_seconds integer, p_limit integer) returns TABLE(block_count bigint, unsealed_seconds double precision, anchor_error text, seal_interval_seconds integer, doubt_count bigint, late_bundle_count bigint, late_bundle_error text) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_hold_evidence_read(p_tenant_id integer, p_hold_id bigint)
+create function stepwell.fn_hold_evidence_read(p_tenant_id integer, p_hold_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_hold_open(p_tenant_id integer, p_kind text, p_value text, p_reason text, p_actor text)
+create function stepwell.fn_hold_open(p_tenant_id integer, p_kind text, p_value text, p_reason text, p_actor text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_hold_reach(p_tenant_id integer, p_kind text, p_value text)
+create function stepwell.fn_hold_reach(p_tenant_id integer, p_kind text, p_value text) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_hold_release(p_tenant_id integer, p_hold_id bigint, p_share integer, p_reason text, p_actor text)
+create function stepwell.fn_hold_release(p_tenant_id integer, p_hold_id bigint, p_share integer, p_reason text, p_actor text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_holds_carry(p_limit integer)
+create function stepwell.fn_holds_carry(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer)
@@ -9102,19 +8937,6 @@ create function stepwell.fn_step_unblock(p_tenant_id integer, p_unit_id bigint, 
 create function stepwell.fn_step_wait(p_tenant_id integer, p_unit_id bigint, p_actor text, p_facets text[], p_event_type text, p_resume_at timestamp with time zone, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
--- function: stepwell.fn_summaries_write(p_limit integer)
-create function stepwell.fn_summaries_write(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_keeper: execute
-
--- function: stepwell.fn_summary_events(p_tenant_id integer, p_summary_id bigint)
-create function stepwell.fn_summary_events(p_tenant_id integer, p_summary_id bigint) returns TABLE(event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, to_state text, actor_class text, actor text, workflow text, step_id text) language plpgsql stable set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
--- granted to stepwell_reader: execute
-
--- function: stepwell.fn_summary_write(p_tenant_id integer, p_actor text, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_version text, p_confidence real)
-create function stepwell.fn_summary_write(p_tenant_id integer, p_actor text, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_version text, p_confidence real) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
-
 -- function: stepwell.fn_tenant_find(p_tenant_code text)
 create function stepwell.fn_tenant_find(p_tenant_code text) returns integer language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -9195,10 +9017,6 @@ create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id intege
 create function stepwell.fn_worker_close(p_session_key bigint) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_worker_go_on(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text)
-create function stepwell.fn_worker_go_on(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
-
 -- function: stepwell.fn_worker_heartbeat(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint)
 create function stepwell.fn_worker_heartbeat(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint) returns TABLE(unit_id bigint, lease_no integer, reason text) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -9214,10 +9032,6 @@ create function stepwell.fn_worker_register(p_worker_name text, p_class_names te
 -- function: stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[])
 create function stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[]) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
-
--- function: stepwell.fn_worker_stop(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text)
-create function stepwell.fn_worker_stop(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
--- granted to stepwell_api: execute
 
 -- function: stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb)
 create function stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
