@@ -165,10 +165,8 @@ IN_ANOTHER_FILE: dict[str, str] = {
     "_path_has_many": "only expression/ evaluates a path of users",
     "_rollup_policy_problem": "which rules of the roll-up are accepted is a subject of its own",
     "_audit_values": "the canonical form of a value is a subject of its own",
-    **dict.fromkeys(
-        ("_holds_end", "_clocks_move", "_clocks_stop", "_hold_of_action", "_held_park", "_held_put"), _HOLD
-    ),
-    **dict.fromkeys(("_held_forget", "_held_take", "_hold_evidences_make", "_hold_denials"), _HOLD),
+    **dict.fromkeys(("_holds_end", "_clocks_move", "_hold_of_action", "_held_park"), _HOLD),
+    **dict.fromkeys(("_held_forget", "_held_take", "_hold_evidences_make"), _HOLD),
     "_retention_months": "what the log says of its months is a subject of its own",
     "_retention_runs": _REMOVAL,
     "_retention_jobs": _REMOVAL,
