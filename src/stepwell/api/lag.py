@@ -11,7 +11,7 @@ from pydantic import Field
 from stepwell.api.caller import Caller
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Shown
-from stepwell.store.calls import lag as calls
+from stepwell.store.calls import problems as calls
 
 router = Resource("problems")
 

@@ -17,13 +17,11 @@ from stepwell.define.problem import DefinitionError
 from stepwell.errors import NotFound, UsageError
 from stepwell.govern.policy_file import PolicyFile, read_policy
 from stepwell.handles import JobHandle
-from stepwell.store.calls import lag as lag_calls
 from stepwell.store.calls import policy as policy_calls
 from stepwell.store.calls import problems as problem_calls
 from stepwell.store.calls import receipts as receipt_calls
-from stepwell.store.calls.lag import Lag, LagPoint
 from stepwell.store.calls.policy import PolicyVersion, RuleAnswer, Verdict
-from stepwell.store.calls.problems import Problem
+from stepwell.store.calls.problems import Lag, LagPoint, Problem
 from stepwell.store.calls.receipts import Receipt
 from stepwell.store.connection.call import Call
 from stepwell.unit_numbers import short
@@ -183,14 +181,14 @@ class GovernCalls(Calls):
 
     async def lags(self, window: timedelta = timedelta(hours=1)) -> list[Lag]:
         """How long events took to each consumer, 5 minutes to 7 days back; the latest first."""
-        return await self._govern(lambda client: lag_calls.lags(client.tenant_id, window))
+        return await self._govern(lambda client: problem_calls.lags(client.tenant_id, window))
 
     async def lag_trend(
         self, producer: str, consumer: str, window: timedelta = timedelta(days=1)
     ) -> list[LagPoint]:
         """The same of one pair over time, the oldest first."""
         return await self._govern(
-            lambda client: lag_calls.trend(client.tenant_id, producer, consumer, window)
+            lambda client: problem_calls.trend(client.tenant_id, producer, consumer, window)
         )
 
     # -- receipts -----------------------------------------------------------------------------------------

@@ -147,3 +147,24 @@ def test_a_session_of_another_tenant_is_refused(engine: Engine):
     for call in calls:
         with refused("SW007", "bound to tenant 2"), bound(engine.db, 2):
             engine.one(f"select {call}")
+
+
+def test_how_long_slack_was_behind_is_kept_once_for_each_change(engine: Engine, clock: Clock):
+    def lags() -> list[int]:
+        rows = engine.db.execute(
+            "select round(_lag_of_bucket(bucket) / 10000) from event_lag_count"
+            " cross join generate_series(1, event_count)"
+            " where (producer, consumer) = ('approvals', 'slack') order by 1"
+        )
+        return [int(seconds) for (seconds,) in rows]
+
+    approval = asked(engine)
+    take(engine)
+    clock.advance(seconds=20)
+    note(engine, approval, error="Slack does not answer")
+    assert lags() == []
+    clock.advance(seconds=20)
+    note(engine, approval, message_ts="1.2", face="requested:0")
+    note(engine, approval, message_ts="1.2", face="requested:0")
+    # Of the first change: it was shown after 40 seconds, and is kept once.
+    assert lags() == [4]
