@@ -37,7 +37,9 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
     **dict.fromkeys(("_workspace_of", "_walked_count", "_walked_far", "_is_same_lane"), INLINED),
     **dict.fromkeys(("_sent_size", "_value_size", "_utc_text", "_json_text"), INLINED),
     **dict.fromkeys(("_path_is_plain", "_inputs_join", "_chain_path", "_is_list", "_catches"), INLINED),
-    **dict.fromkeys(("_regex_fault", "_path_count", "_site_extend", "_site_outside", "_sites_of"), INLINED),
+    **dict.fromkeys(
+        ("_regex_fault", "_path_count", "_slice", "_site_extend", "_site_outside", "_sites_of"), INLINED
+    ),
     **dict.fromkeys(
         (
             "_transition_apply",

@@ -21,6 +21,7 @@ STEPS = 4
 HELPERS = (
     "_invariant_fold",
     "_invariant_counts",
+    "_invariant_pending",
     "_invariant_leases",
     "_invariant_slots",
     "_invariant_leftovers",

@@ -1,10 +1,10 @@
 -- What must be true at every moment, checked on the rows. Each helper returns the faults of one subject.
 
 -- A part of the slice that the invariants read, kept for the statement by whoever reads one: tenant and unit of its begin (1, 2) and of
--- its end (3, 4), and whether it is a slice (5). Without one it is everything. A slice has whole runs.
+-- its end (3, 4), and whether it is a slice (5). Without one it is everything. A slice has whole runs. The planner writes this function
+-- into its queries and so knows how few rows a slice has; of a pair it looks at the tenant only, so the unit is said once more.
 create or replace function stepwell._slice(p_part int) returns bigint
 language sql stable
-set search_path = stepwell, pg_temp
 as $$
     select coalesce(nullif(split_part(current_setting('stepwell.slice', true), ',', p_part), '')::bigint,
         (array[0, 0, 2147483647, 9223372036854775807, 0]::bigint[])[p_part])
@@ -70,6 +70,8 @@ begin
     union all
     select f.* from stepwell._invariant_counts() as f
     union all
+    select f.* from stepwell._invariant_pending() as f
+    union all
     select f.* from stepwell._invariant_leftovers() as f
     union all
     select f.* from stepwell._invariant_effects() as f;
@@ -92,16 +94,18 @@ begin
             lag(e.to_state) over w as before_state, row_number() over w as change_no,
             lead(e.event_id) over w is null as is_last
         from stepwell.event_log as e
-        where e.to_state is not null and (e.tenant_id, e.run_id) >= ((select stepwell._slice(1))::int, stepwell._run_of((select stepwell._slice(2))))
-            and (e.tenant_id, e.run_id) <= ((select stepwell._slice(3))::int, stepwell._run_of((select stepwell._slice(4))))
+        where e.to_state is not null and (e.tenant_id, e.run_id) >= (stepwell._slice(1)::int, stepwell._run_of(stepwell._slice(2)))
+            and (e.tenant_id, e.run_id) <= (stepwell._slice(3)::int, stepwell._run_of(stepwell._slice(4)))
+            and e.run_id >= stepwell._run_of(stepwell._slice(2)) and e.run_id <= stepwell._run_of(stepwell._slice(4))
         window w as (partition by e.tenant_id, e.unit_id order by e.event_id)
     ), unit as (
         select u.tenant_id, u.unit_id, u.scope, u.state_code, u.last_transition_at, d.state_code as initial_state
         from stepwell.work_unit as u
         left join stepwell.state_def as d
             on u.state_machine_id = d.state_machine_id and d.is_initial and d.state_code = u.state_code
-        where (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+        where (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
     )
     select 'states_are_the_fold_of_events', format('unit %s is %s, its last event %s (%s) says %s',
         u.unit_id, u.state_code, c.event_id, c.event_type, c.to_state), u.tenant_id, u.unit_id
@@ -130,8 +134,7 @@ begin
 end
 $$;
 
--- The counters of runs against their steps, the colour against the counters, and pending counts against the
--- predecessors that have not ended.
+-- The counters of runs against their steps, and the colour against the counters.
 create or replace function stepwell._invariant_counts()
 returns table (invariant text, fault text, tenant_id int, unit_id bigint)
 language plpgsql stable
@@ -155,8 +158,9 @@ begin
         from stepwell.work_unit as u
         inner join stepwell.state_def as d on u.state_machine_id = d.state_machine_id and u.state_code = d.state_code
         cross join lateral (select case when u.blocked_escalated then 'red' else d.semantic_class end as class) as k
-        where u.scope = 'step' and (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+        where u.scope = 'step' and (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
         group by u.tenant_id, stepwell._run_of(u.unit_id)
     )
     select 'counters_equal_a_recount', format('run %s, %s: counted %s, recounted %s', p.run_id, c.name, c.kept, c.found), p.tenant_id, stepwell._run_unit(p.run_id)
@@ -169,14 +173,16 @@ begin
         ('completed_count', p.completed_count, r.completed_count), ('skipped_count', p.skipped_count, r.skipped_count),
         ('failed_count', p.failed_count, r.failed_count)
     ) as c (name, kept, found)
-    where c.kept <> coalesce(c.found, 0) and (p.tenant_id, p.run_id) >= ((select stepwell._slice(1))::int, stepwell._run_of((select stepwell._slice(2))))
-            and (p.tenant_id, p.run_id) <= ((select stepwell._slice(3))::int, stepwell._run_of((select stepwell._slice(4))))
+    where c.kept <> coalesce(c.found, 0) and (p.tenant_id, p.run_id) >= (stepwell._slice(1)::int, stepwell._run_of(stepwell._slice(2)))
+            and (p.tenant_id, p.run_id) <= (stepwell._slice(3)::int, stepwell._run_of(stepwell._slice(4)))
+            and p.run_id >= stepwell._run_of(stepwell._slice(2)) and p.run_id <= stepwell._run_of(stepwell._slice(4))
     union all
     select 'counters_equal_a_recount', format('run %s is %s, its counters say %s', p.run_id, p.rollup_state_code,
         stepwell._rollup_colour(p.red_count, p.wait_count, p.active_count)), p.tenant_id, stepwell._run_unit(p.run_id)
     from stepwell.run_progress as p
-    where (p.tenant_id, p.run_id) >= ((select stepwell._slice(1))::int, stepwell._run_of((select stepwell._slice(2))))
-            and (p.tenant_id, p.run_id) <= ((select stepwell._slice(3))::int, stepwell._run_of((select stepwell._slice(4))))
+    where (p.tenant_id, p.run_id) >= (stepwell._slice(1)::int, stepwell._run_of(stepwell._slice(2)))
+            and (p.tenant_id, p.run_id) <= (stepwell._slice(3)::int, stepwell._run_of(stepwell._slice(4)))
+            and p.run_id >= stepwell._run_of(stepwell._slice(2)) and p.run_id <= stepwell._run_of(stepwell._slice(4))
         and p.frozen_at is null
         and p.rollup_state_code <> stepwell._rollup_colour(p.red_count, p.wait_count, p.active_count)
     union all
@@ -184,11 +190,23 @@ begin
     from stepwell.run_progress as p
     inner join stepwell.work_unit as w on p.tenant_id = w.tenant_id and stepwell._run_unit(p.run_id) = w.unit_id
     inner join stepwell.work_unit as s on w.tenant_id = s.tenant_id and w.parent_id = s.unit_id
-    where (p.tenant_id, p.run_id) >= ((select stepwell._slice(1))::int, stepwell._run_of((select stepwell._slice(2))))
-            and (p.tenant_id, p.run_id) <= ((select stepwell._slice(3))::int, stepwell._run_of((select stepwell._slice(4))))
+    where (p.tenant_id, p.run_id) >= (stepwell._slice(1)::int, stepwell._run_of(stepwell._slice(2)))
+            and (p.tenant_id, p.run_id) <= (stepwell._slice(3)::int, stepwell._run_of(stepwell._slice(4)))
+            and p.run_id >= stepwell._run_of(stepwell._slice(2)) and p.run_id <= stepwell._run_of(stepwell._slice(4))
         and p.parent_run_id is not null and w.state_code in ('in_progress', 'paused')
-        and s.state_code in ('in_progress', 'failed', 'blocked') and s.state_code <> stepwell._subrun_state(p.rollup_state_code)
-    union all
+        and s.state_code in ('in_progress', 'failed', 'blocked') and s.state_code <> stepwell._subrun_state(p.rollup_state_code);
+end
+$$;
+
+-- Pending counts against the predecessors that have not ended.
+create or replace function stepwell._invariant_pending()
+returns table (invariant text, fault text, tenant_id int, unit_id bigint)
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
     select 'pending_counts_equal_unfinished_predecessors', format('step %s waits for %s, %s have not ended',
         u.unit_id, u.pending_count, b.unfinished_count), u.tenant_id, u.unit_id
     from stepwell.work_unit as u
@@ -205,8 +223,9 @@ begin
             and not stepwell._has_ended(b.state_code)
     ) as b
     where u.scope = 'step' and u.state_code = 'not_started' and u.pending_count <> b.unfinished_count
-        and (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)));
+        and (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4);
 end
 $$;
 
@@ -224,8 +243,9 @@ begin
         select u.tenant_id, u.unit_id, u.state_code, u.lease_session_id, s.closed_at, s.session_id
         from stepwell.work_unit as u
         left join stepwell.worker_session as s on u.lease_session_id = s.session_id
-        where u.lease_session_id is not null and (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+        where u.lease_session_id is not null and (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
     ), known as (
         select distinct l.session_id, q.tenant_id, q.unit_id
         from stepwell.worker_lease as l
@@ -247,15 +267,16 @@ begin
     union all
     select 'leases_are_single_and_alive', format('unit %s is %s by a worker without a lease', u.unit_id, u.state_code), u.tenant_id, u.unit_id
     from stepwell.work_unit as u
-    where (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+    where (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
         and u.state_code in ('in_progress', 'overdue') and u.operation_id is not null and u.lease_session_id is null
         and u.pic_id is null
     union all
     select 'leases_are_single_and_alive', format('unit %s is %s and claimable', r.unit_id, coalesce(u.state_code, 'gone')), r.tenant_id, r.unit_id
     from stepwell.job_ready as r
     left join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.unit_id = u.unit_id
-    where (select stepwell._slice(5)) = 0 and (u.state_code is null or u.state_code <> case when r.is_retry then 'failed' else 'ready' end)
+    where stepwell._slice(5) = 0 and (u.state_code is null or u.state_code <> case when r.is_retry then 'failed' else 'ready' end)
     union all
     -- In a slice each unit is looked up in the queue: the queue is not in the order of units.
     select 'leases_are_single_and_alive', format('unit %s is %s and claimable', u.unit_id, u.state_code), u.tenant_id, u.unit_id
@@ -263,15 +284,17 @@ begin
     inner join stepwell.job_ready as r on u.executor_class_id = r.executor_class_id and u.tenant_id = r.tenant_id
         and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority and u.operation_id = r.operation_id
         and u.unit_id = r.unit_id
-    where (select stepwell._slice(5)) = 1 and (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+    where stepwell._slice(5) = 1 and (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
         and u.executor_class_id is not null and u.state_code <> case when r.is_retry then 'failed' else 'ready' end
     union all
     select 'leases_are_single_and_alive', format('session %s ended, and event %s (%s) came after', s.session_id, e.event_id, e.event_type), e.tenant_id, e.unit_id
     from stepwell.event_log as e
     inner join stepwell.worker_session as s on e.actor = 'session:' || s.session_id
-    where (e.tenant_id, e.run_id) >= ((select stepwell._slice(1))::int, stepwell._run_of((select stepwell._slice(2))))
-            and (e.tenant_id, e.run_id) <= ((select stepwell._slice(3))::int, stepwell._run_of((select stepwell._slice(4))))
+    where (e.tenant_id, e.run_id) >= (stepwell._slice(1)::int, stepwell._run_of(stepwell._slice(2)))
+            and (e.tenant_id, e.run_id) <= (stepwell._slice(3)::int, stepwell._run_of(stepwell._slice(4)))
+            and e.run_id >= stepwell._run_of(stepwell._slice(2)) and e.run_id <= stepwell._run_of(stepwell._slice(4))
         and e.at > s.closed_at and e.to_state is not null and e.event_type not like '%.released'
         -- A worker may settle a receipt after its session ended: an effect that happened has happened.
         and e.event_type not in ('receipt.confirmed', 'receipt.unconfirmed', 'receipt.voided', 'receipt.reversed');

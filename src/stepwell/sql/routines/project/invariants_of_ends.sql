@@ -49,26 +49,30 @@ begin
         where ((u.scope = 'workflow_run' and stepwell._run_has_ended(u.state_code))
             or (u.scope in ('step', 'task', 'job')
                 and stepwell._has_ended(u.state_code)))
-            and (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+            and (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
     ), left_over as (
-        select r.tenant_id, r.unit_id, 'queued' as how from stepwell.job_ready as r where (select stepwell._slice(5)) = 0
+        select r.tenant_id, r.unit_id, 'queued' as how from stepwell.job_ready as r where stepwell._slice(5) = 0
         union all
         -- What ended while it was held leaves its place with the next pass of the keeper, as long as a hold has not ended.
         select j.tenant_id, j.unit_id, 'held' from stepwell.job_held as j
         inner join stepwell.tenant as t on j.tenant_id = t.tenant_id and not t.has_hold
-        where (j.tenant_id, j.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (j.tenant_id, j.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+        where (j.tenant_id, j.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (j.tenant_id, j.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and j.unit_id >= stepwell._slice(2) and j.unit_id <= stepwell._slice(4)
         union all
-        select l.tenant_id, l.unit_id, 'in line' from stepwell.job_line as l where (select stepwell._slice(5)) = 0
+        select l.tenant_id, l.unit_id, 'in line' from stepwell.job_line as l where stepwell._slice(5) = 0
         union all
         select t.tenant_id, t.unit_id, 'timed (' || t.timer_kind || ')' from stepwell.timer as t
-        where (t.tenant_id, t.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (t.tenant_id, t.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+        where (t.tenant_id, t.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (t.tenant_id, t.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and t.unit_id >= stepwell._slice(2) and t.unit_id <= stepwell._slice(4)
         union all
         select w.tenant_id, w.unit_id, 'waiting' from stepwell.event_wait as w
-        where (w.tenant_id, w.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (w.tenant_id, w.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+        where (w.tenant_id, w.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (w.tenant_id, w.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and w.unit_id >= stepwell._slice(2) and w.unit_id <= stepwell._slice(4)
     )
     select 'nothing_is_left_of_what_has_ended', format('unit %s is %s, but %s', l.unit_id, e.state_code, l.how), l.tenant_id, l.unit_id
     from left_over as l
@@ -82,8 +86,9 @@ begin
     select 'nothing_is_left_of_what_has_ended', format('step %s is %s, its run is %s', u.unit_id, u.state_code, e.state_code), u.tenant_id, u.unit_id
     from ended as e
     inner join stepwell.work_unit as u on e.tenant_id = u.tenant_id and stepwell._run_unit(stepwell._run_of(u.unit_id)) = e.unit_id
-    where (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+    where (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
         and e.scope = 'workflow_run' and u.scope in ('step', 'task')
         and not stepwell._has_ended(u.state_code)
     union all
@@ -107,11 +112,13 @@ begin
     select 'effects_agree_with_their_receipts', format('receipt %s has no %s', coalesce(r.receipt_id, u.unit_id),
         case when r.receipt_id is null then 'particulars' else 'unit' end), coalesce(r.tenant_id, u.tenant_id), coalesce(r.receipt_id, u.unit_id)
     from (select x.tenant_id, x.receipt_id from stepwell.action_receipt as x
-        where (x.tenant_id, x.receipt_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (x.tenant_id, x.receipt_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))) as r
+        where (x.tenant_id, x.receipt_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (x.tenant_id, x.receipt_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and x.receipt_id >= stepwell._slice(2) and x.receipt_id <= stepwell._slice(4)) as r
     full join (select w.tenant_id, w.unit_id from stepwell.work_unit as w
-        where w.scope = 'receipt' and (w.tenant_id, w.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (w.tenant_id, w.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))) as u
+        where w.scope = 'receipt' and (w.tenant_id, w.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (w.tenant_id, w.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and w.unit_id >= stepwell._slice(2) and w.unit_id <= stepwell._slice(4)) as u
         on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
     where r.receipt_id is null or u.unit_id is null
     union all
@@ -119,8 +126,9 @@ begin
         r.receipt_id, r.unit_id), r.tenant_id, r.receipt_id
     from stepwell.action_receipt as r
     inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
-    where (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+    where (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
         and u.state_code = 'intended' and not exists (select from stepwell.work_unit as s
         where s.tenant_id = r.tenant_id and s.unit_id = r.unit_id and s.lease_no = r.lease_no and s.lease_session_id is not null)
     union all
@@ -129,8 +137,9 @@ begin
             else 'but receipt ' || r.reversed_by_receipt_id || ' reversed it' end), r.tenant_id, r.receipt_id
     from stepwell.action_receipt as r
     inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
-    where (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+    where (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
         and (u.state_code = 'reversed') <> (r.reversed_by_receipt_id is not null)
     union all
     select 'effects_agree_with_their_receipts', format('run or job %s counts %s writes, its receipts %s', stepwell._run_of(c.unit_id),
@@ -144,7 +153,7 @@ begin
             select from stepwell._runs_above(r.tenant_id, r.run_id) as a where a.run_id = stepwell._run_of(c.unit_id))
     ) as x
     -- The receipts of all runs below are counted: too many for a slice.
-    where (select stepwell._slice(5)) = 0 and c.write_count <> x.receipt_count;
+    where stepwell._slice(5) = 0 and c.write_count <> x.receipt_count;
 end
 $$;
 
@@ -161,8 +170,9 @@ begin
     with suspect as (
         select u.tenant_id, u.unit_id
         from stepwell.work_unit as u
-        where u.scope in ('step', 'task', 'job') and (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+        where u.scope in ('step', 'task', 'job') and (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
             and ((u.state_code in ('ready', 'failed') and not exists (
                 select from stepwell.job_ready as r where r.executor_class_id = u.executor_class_id and r.tenant_id = u.tenant_id
                     and r.workspace_id = stepwell._workspace_of(u.tenant_id, u.unit_id) and r.rank = -u.priority
@@ -200,8 +210,9 @@ begin
     from stepwell.work_unit as u
     inner join stepwell.workflow_step_def as d
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-    where (u.tenant_id, u.unit_id) >= ((select stepwell._slice(1))::int, (select stepwell._slice(2)))
-            and (u.tenant_id, u.unit_id) <= ((select stepwell._slice(3))::int, (select stepwell._slice(4)))
+    where (u.tenant_id, u.unit_id) >= (stepwell._slice(1)::int, stepwell._slice(2))
+            and (u.tenant_id, u.unit_id) <= (stepwell._slice(3)::int, stepwell._slice(4))
+            and u.unit_id >= stepwell._slice(2) and u.unit_id <= stepwell._slice(4)
         and u.state_code = 'not_started' and u.scope = 'step' and d.config ->> 'join' = 'any'
         and stepwell._joins_parents(u.tenant_id, u.version_id, u.def_no, u.unit_id, '{cancelled,cannot_complete}')
             = stepwell._joins_parents(u.tenant_id, u.version_id, u.def_no, u.unit_id, null)
@@ -210,7 +221,8 @@ begin
     from stepwell.run_progress as p
     inner join stepwell.work_unit as u on p.tenant_id = u.tenant_id and stepwell._run_unit(p.run_id) = u.unit_id
     where u.state_code = 'in_progress' and p.open_count = 0
-        and (p.tenant_id, p.run_id) >= ((select stepwell._slice(1))::int, stepwell._run_of((select stepwell._slice(2))))
-            and (p.tenant_id, p.run_id) <= ((select stepwell._slice(3))::int, stepwell._run_of((select stepwell._slice(4))));
+        and (p.tenant_id, p.run_id) >= (stepwell._slice(1)::int, stepwell._run_of(stepwell._slice(2)))
+            and (p.tenant_id, p.run_id) <= (stepwell._slice(3)::int, stepwell._run_of(stepwell._slice(4)))
+            and p.run_id >= stepwell._run_of(stepwell._slice(2)) and p.run_id <= stepwell._run_of(stepwell._slice(4));
 end
 $$;
