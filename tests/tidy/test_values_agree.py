@@ -46,7 +46,7 @@ PYTHON_ONLY = {
     "stepwell.reactive.protocol:CallStatus": "the status of a call of the in-memory engine; never stored",
     "stepwell.reactive.protocol:RunStatus": "the status of a run of the in-memory engine; never stored",
     "stepwell.connectors.email:SmtpSecurity": "how a connection to a mail server is encrypted; never stored",
-    "stepwell.store.health.examine:Level": "the result of a check of `stepwell doctor`; never stored",
+    "stepwell.store.health.finding:Level": "the result of a check of `stepwell doctor`; never stored",
     "stepwell.store.connection.target:Process": "which process connects; the roles are named after it",
     "stepwell.store.connection.listen:WakeReason": "why a wait in this process ended; never stored",
 }

@@ -171,7 +171,7 @@ $$;
 -- Locks: none.
 -- Idempotency: changes nothing.
 -- Raises: SW001 for a number of runs out of range.
-create or replace function stepwell.fn_integrity_look(p_tenant_id int, p_unit_id bigint, p_run_count int default 200) returns json
+create or replace function stepwell.fn_integrity_look(p_after_tenant_id int, p_unit_id bigint, p_run_count int default 200) returns json
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
@@ -181,7 +181,7 @@ begin
     if p_run_count is null or p_run_count not between 1 and 1000 then
         raise exception using errcode = 'SW001', column = 'run_count', message = 'run_count: 1 to 1000 are accepted';
     end if;
-    v_slice := stepwell._slice_next(p_tenant_id, p_unit_id, p_run_count);
+    v_slice := stepwell._slice_next(p_after_tenant_id, p_unit_id, p_run_count);
     return (
         select json_build_object('tenant_id', v_slice.tenant_id, 'unit_id', v_slice.upto_id, 'runs', coalesce(v_slice.run_count, 0),
             'faults', coalesce(json_agg(json_build_object('invariant', f.invariant, 'fault', f.fault,
@@ -191,7 +191,7 @@ begin
             select x.invariant, x.fault from stepwell._slice_faults(v_slice.tenant_id, v_slice.from_id, v_slice.upto_id) as x
             where v_slice.tenant_id is not null
             union all
-            select s.invariant, s.fault from stepwell._invariant_slots() as s where (p_tenant_id, p_unit_id) = (0, 0)
+            select s.invariant, s.fault from stepwell._invariant_slots() as s where (p_after_tenant_id, p_unit_id) = (0, 0)
         ) as f
     );
 end
