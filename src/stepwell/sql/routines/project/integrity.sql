@@ -51,7 +51,7 @@ begin
         return v_count;
     end if;
     v_count := v_count + stepwell._integrity_open(v_slice.tenant_id, v_slice.from_id, v_slice.upto_id);
-    v_took_ms := extract(epoch from clock_timestamp() - v_begun_at) * 1000;
+    v_took_ms := (extract(epoch from clock_timestamp() - v_begun_at) * 1000)::float8;
     update stepwell.integrity_watch as w
     set tenant_id = v_slice.tenant_id, unit_id = v_slice.upto_id, begun_mark = v_watch.begun_mark,
         -- No more than twice as many at once: one quick slice says little about the next.

@@ -18,7 +18,7 @@ declare
     v_unit stepwell.work_unit;
     v_found record;
     v_next_id bigint := p_unit_id;
-    v_seen_ids bigint[] := '{}';
+    v_seen_ids bigint[] := '{}'::bigint[];
 begin
     for v_place in 1 .. 50 loop
         select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = v_next_id;
