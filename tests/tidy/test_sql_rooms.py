@@ -172,6 +172,7 @@ IN_ANOTHER_FILE: dict[str, str] = {
     "_retention_jobs": _REMOVAL,
     "_retention_receipts": _REMOVAL,
     "_retention_replays": _REMOVAL,
+    "_leases_bound": "what a claim sends beside a small input is a subject of its own",
     "_graph_names_refusal": "which names are accepted is a subject of its own",
     "_graph_milestones_refusal": "which milestones are accepted is a subject of its own",
     "_graph_times_problem": "which times are accepted is a subject of its own",

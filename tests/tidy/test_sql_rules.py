@@ -36,10 +36,12 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
     **dict.fromkeys(("_run_has_ended", "_attempt_no"), INLINED),
     **dict.fromkeys(("_workspace_of", "_walked_count", "_walked_far", "_is_same_lane"), INLINED),
     **dict.fromkeys(("_sent_size", "_value_size", "_utc_text", "_json_text"), INLINED),
-    **dict.fromkeys(("_path_is_plain", "_inputs_join", "_chain_path", "_is_list", "_catches"), INLINED),
     **dict.fromkeys(
-        ("_regex_fault", "_path_count", "_slice", "_site_extend", "_site_outside", "_sites_of"), INLINED
+        ("_path_is_plain", "_path_way", "_path_reads_item_alone", "_inputs_join", "_chain_path"), INLINED
     ),
+    **dict.fromkeys(("_chain_path", "_is_list", "_catches", "_way_is_shared"), INLINED),
+    **dict.fromkeys(("_regex_fault", "_path_count", "_slice", "_site_extend", "_site_outside"), INLINED),
+    **dict.fromkeys(("_sites_of",), INLINED),
     **dict.fromkeys(
         (
             "_transition_apply",
@@ -48,6 +50,8 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
             "_queue_look",
             "_runs_lock",
             "_claim",
+            "_leases_bound",
+            "_leases_of_items",
             "_fresh_take",
             "_ready_take",
             "_turns_find",

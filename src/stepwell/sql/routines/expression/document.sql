@@ -151,6 +151,13 @@ begin
 end
 $$;
 
+-- Whether an expression reads nothing but the item of a Map and its index. Where a text in it has a $, it may.
+create or replace function stepwell._path_reads_item_alone(p_path text) returns boolean
+language sql immutable
+as $$
+    select p_path !~ '[$](?![.](?:item|index)(?:[].[ )*+/%&|=<>!?,-]|$))'
+$$;
+
 -- The inputs of a step inside a Map: the item and its index, and what _inputs_bind gave.
 create or replace function stepwell._inputs_join(p_item jsonb, p_bound jsonb) returns jsonb
 language sql immutable

@@ -20,13 +20,6 @@ as $$
         else array[substr(p_path, 3, 5), substr(p_path, 8)] end
 $$;
 
--- Whether an expression reads nothing but the item of a Map and its index. Where a text in it has a $, it may.
-create or replace function stepwell._path_reads_item_alone(p_path text) returns boolean
-language sql immutable
-as $$
-    select p_path !~ '[$](?![.](?:item|index)(?:[].[ )*+/%&|=<>!?,-]|$))'
-$$;
-
 -- The value of an expression over a document. With p_is_test it is true, false or null, as jsonb_path_match gives it;
 -- without, it is the first item, null when there is none. problem: why there is no value, for the one who wrote the
 -- expression. Errors of types and of strict mode are problems only when not silent. is_costly: the problem is the cost alone,
