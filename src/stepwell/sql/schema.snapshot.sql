@@ -58,6 +58,9 @@ create sequence stepwell.executor_class_class_id_seq as integer start 1 incremen
 -- sequence: stepwell.governance_problem_problem_id_seq
 create sequence stepwell.governance_problem_problem_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
+-- sequence: stepwell.governance_summary_summary_id_seq
+create sequence stepwell.governance_summary_summary_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
 -- sequence: stepwell.handler_handler_id_seq
 create sequence stepwell.handler_handler_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
 
@@ -108,6 +111,9 @@ create sequence stepwell.worker_lease_batch_id_seq as bigint start 1 increment 1
 
 -- sequence: stepwell.worker_session_session_id_seq
 create sequence stepwell.worker_session_session_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
+
+-- sequence: stepwell.worker_stop_stop_id_seq
+create sequence stepwell.worker_stop_stop_id_seq as bigint start 1 increment 1 minvalue 1 maxvalue 9223372036854775807 cache 1;
 
 -- sequence: stepwell.workflow_registry_workflow_id_seq
 create sequence stepwell.workflow_registry_workflow_id_seq as integer start 1 increment 1 minvalue 1 maxvalue 2147483647 cache 1;
@@ -496,6 +502,30 @@ create table stepwell.event_inbox (
 );
 alter table stepwell.event_inbox enable row level security;
 
+-- table: stepwell.event_lag_count
+create table stepwell.event_lag_count (
+    tenant_id integer not null,
+    slot_at timestamp with time zone not null,
+    producer text not null,
+    consumer text not null,
+    bucket smallint not null,
+    event_count integer not null
+) with (fillfactor=70);
+alter table stepwell.event_lag_count enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.event_lag_place
+create table stepwell.event_lag_place (
+    tenant_id integer not null,
+    last_tx xid8 not null,
+    last_event_id bigint not null,
+    last_block_no bigint not null
+);
+alter table stepwell.event_lag_place enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.event_log
 create table stepwell.event_log (
     tenant_id integer not null,
@@ -690,6 +720,32 @@ create table stepwell.governance_problem (
     title text
 );
 alter table stepwell.governance_problem enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.governance_summary
+create table stepwell.governance_summary (
+    tenant_id integer not null,
+    summary_id bigint generated always as identity not null,
+    subject_kind text not null,
+    subject text not null,
+    category_code text not null,
+    colour text not null,
+    sentence_en text not null,
+    sentence_vi text not null,
+    source_event_count integer not null,
+    source_event_total integer not null,
+    source_event_refs text[] not null,
+    window_start_at timestamp with time zone not null,
+    window_end_at timestamp with time zone not null,
+    summarizer_kind text not null,
+    summarizer_ref text not null,
+    summarizer_version text not null,
+    confidence real,
+    written_by text not null,
+    written_at timestamp with time zone not null
+);
+alter table stepwell.governance_summary enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -916,6 +972,20 @@ create table stepwell.information_unit_version (
     note text
 );
 alter table stepwell.information_unit_version enable row level security;
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- table: stepwell.integrity_watch
+create table stepwell.integrity_watch (
+    is_only boolean default true not null,
+    tenant_id integer default 0 not null,
+    unit_id bigint default 0 not null,
+    run_count integer default 20 not null,
+    begun_mark bigint default 0 not null,
+    whole_mark bigint default 0 not null,
+    whole_at timestamp with time zone
+);
+alter table stepwell.integrity_watch enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -1739,6 +1809,16 @@ create table stepwell.verb (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.why_cause
+create table stepwell.why_cause (
+    cause text not null,
+    action text,
+    is_of_run boolean default false not null,
+    command text
+);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- table: stepwell.work_unit
 create table stepwell.work_unit (
     tenant_id integer not null,
@@ -1802,8 +1882,25 @@ create table stepwell.worker_session (
     is_idle boolean default false not null,
     info jsonb default '{}'::jsonb not null,
     handler_ids integer[],
-    session_key_hash bytea not null
+    session_key_hash bytea not null,
+    claim_class_ids integer[] not null,
+    last_ok_at timestamp with time zone,
+    held_count integer default 0 not null,
+    handler_takes jsonb
 ) with (fillfactor=50);
+
+-- table: stepwell.worker_stop
+create table stepwell.worker_stop (
+    stop_id bigint generated always as identity not null,
+    stop_kind text not null,
+    worker_name text,
+    executor_class_id integer,
+    reason text not null,
+    stopped_by text not null,
+    stopped_at timestamp with time zone not null
+);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_branch
 create table stepwell.workflow_branch (
@@ -2184,7 +2281,7 @@ alter table stepwell.dlq_replay_request add constraint replay_is_requested_once 
 alter table stepwell.dlq_replay_request add constraint replay_state_is_known CHECK ((proposal_state = ANY (ARRAY['submitted'::text, 'scheduled'::text, 'completed'::text, 'failed'::text, 'rejected'::text])));
 
 -- constraint: stepwell.dot_config.config_key_is_namespaced
-alter table stepwell.dot_config add constraint config_key_is_namespaced CHECK ((config_key ~ '^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$'::text));
+alter table stepwell.dot_config add constraint config_key_is_namespaced CHECK (((config_key ~ '^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$'::text) OR (config_key ~ '^event_lag\.threshold\.p(50|95|99)\.[a-z]+\.[^[:cntrl:]]{1,255}$'::text)));
 
 -- constraint: stepwell.dot_config.dot_config_pkey
 alter table stepwell.dot_config add constraint dot_config_pkey PRIMARY KEY (config_key);
@@ -2203,6 +2300,18 @@ alter table stepwell.event_field_def add constraint json_type_is_known CHECK ((j
 
 -- constraint: stepwell.event_inbox.event_inbox_pkey
 alter table stepwell.event_inbox add constraint event_inbox_pkey PRIMARY KEY (tenant_id, event_key);
+
+-- constraint: stepwell.event_lag_count.event_lag_count_pkey
+alter table stepwell.event_lag_count add constraint event_lag_count_pkey PRIMARY KEY (tenant_id, slot_at, producer, consumer, bucket);
+
+-- constraint: stepwell.event_lag_count.lag_bucket_is_in_range
+alter table stepwell.event_lag_count add constraint lag_bucket_is_in_range CHECK (((bucket >= 0) AND (bucket <= 300)));
+
+-- constraint: stepwell.event_lag_count.something_is_counted
+alter table stepwell.event_lag_count add constraint something_is_counted CHECK ((event_count > 0));
+
+-- constraint: stepwell.event_lag_place.event_lag_place_pkey
+alter table stepwell.event_lag_place add constraint event_lag_place_pkey PRIMARY KEY (tenant_id);
 
 -- constraint: stepwell.event_reader.event_reader_pkey
 alter table stepwell.event_reader add constraint event_reader_pkey PRIMARY KEY (tenant_id, reader_name);
@@ -2284,6 +2393,45 @@ alter table stepwell.governance_problem add constraint governance_problem_pkey P
 
 -- constraint: stepwell.governance_problem.it_is_closed_by_an_event
 alter table stepwell.governance_problem add constraint it_is_closed_by_an_event CHECK ((((closed_at IS NULL) = (closed_event_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL))));
+
+-- constraint: stepwell.governance_summary.a_sentence_is_short
+alter table stepwell.governance_summary add constraint a_sentence_is_short CHECK ((((length(sentence_en) >= 1) AND (length(sentence_en) <= 500)) AND ((length(sentence_vi) >= 1) AND (length(sentence_vi) <= 500))));
+
+-- constraint: stepwell.governance_summary.a_summary_has_source_events
+alter table stepwell.governance_summary add constraint a_summary_has_source_events CHECK ((source_event_count >= 1));
+
+-- constraint: stepwell.governance_summary.a_window_ends_after_it_begins
+alter table stepwell.governance_summary add constraint a_window_ends_after_it_begins CHECK ((window_start_at <= window_end_at));
+
+-- constraint: stepwell.governance_summary.an_agent_says_how_sure_it_is
+alter table stepwell.governance_summary add constraint an_agent_says_how_sure_it_is CHECK (((summarizer_kind <> 'ai_agent'::text) OR (confidence IS NOT NULL)));
+
+-- constraint: stepwell.governance_summary.confidence_is_a_share
+alter table stepwell.governance_summary add constraint confidence_is_a_share CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision)));
+
+-- constraint: stepwell.governance_summary.each_summarizer_says_one_sentence
+alter table stepwell.governance_summary add constraint each_summarizer_says_one_sentence UNIQUE (tenant_id, subject_kind, subject, summarizer_kind, summarizer_ref);
+
+-- constraint: stepwell.governance_summary.governance_summary_pkey
+alter table stepwell.governance_summary add constraint governance_summary_pkey PRIMARY KEY (tenant_id, summary_id);
+
+-- constraint: stepwell.governance_summary.refs_are_of_counted_events
+alter table stepwell.governance_summary add constraint refs_are_of_counted_events CHECK ((cardinality(source_event_refs) <= source_event_count));
+
+-- constraint: stepwell.governance_summary.refs_are_some_and_few
+alter table stepwell.governance_summary add constraint refs_are_some_and_few CHECK (((cardinality(source_event_refs) >= 1) AND (cardinality(source_event_refs) <= 100)));
+
+-- constraint: stepwell.governance_summary.summarizer_kind_is_known
+alter table stepwell.governance_summary add constraint summarizer_kind_is_known CHECK ((summarizer_kind = ANY (ARRAY['sql_fn'::text, 'ai_agent'::text, 'deterministic_rule'::text])));
+
+-- constraint: stepwell.governance_summary.summary_colour_is_known
+alter table stepwell.governance_summary add constraint summary_colour_is_known CHECK ((colour = ANY (ARRAY['green'::text, 'yellow'::text, 'red'::text])));
+
+-- constraint: stepwell.governance_summary.summary_subject_is_known
+alter table stepwell.governance_summary add constraint summary_subject_is_known CHECK ((subject_kind = ANY (ARRAY['worker'::text, 'executor'::text, 'problem'::text])));
+
+-- constraint: stepwell.governance_summary.the_total_has_all
+alter table stepwell.governance_summary add constraint the_total_has_all CHECK ((source_event_total >= source_event_count));
 
 -- constraint: stepwell.governance_trend.governance_trend_pkey
 alter table stepwell.governance_trend add constraint governance_trend_pkey PRIMARY KEY (tenant_id, category_code, hour_at);
@@ -2416,6 +2564,12 @@ alter table stepwell.information_unit_version add constraint information_unit_ve
 
 -- constraint: stepwell.information_unit_version.version_unit_exists
 alter table stepwell.information_unit_version add constraint version_unit_exists FOREIGN KEY (tenant_id, iu_id) REFERENCES stepwell.information_unit(tenant_id, iu_id);
+
+-- constraint: stepwell.integrity_watch.integrity_watch_has_one_row
+alter table stepwell.integrity_watch add constraint integrity_watch_has_one_row CHECK (is_only);
+
+-- constraint: stepwell.integrity_watch.integrity_watch_pkey
+alter table stepwell.integrity_watch add constraint integrity_watch_pkey PRIMARY KEY (is_only);
 
 -- constraint: stepwell.iu_lifecycle_log.iu_lifecycle_log_pkey
 alter table stepwell.iu_lifecycle_log add constraint iu_lifecycle_log_pkey PRIMARY KEY (tenant_id, iu_code, entry_id);
@@ -2865,6 +3019,12 @@ alter table stepwell.unit_wake add constraint unit_wake_pkey PRIMARY KEY (tenant
 -- constraint: stepwell.verb.verb_pkey
 alter table stepwell.verb add constraint verb_pkey PRIMARY KEY (verb);
 
+-- constraint: stepwell.why_cause.cause_is_a_code
+alter table stepwell.why_cause add constraint cause_is_a_code CHECK ((cause ~ '^[a-z_]+([.][a-z]+)?$'::text));
+
+-- constraint: stepwell.why_cause.why_cause_pkey
+alter table stepwell.why_cause add constraint why_cause_pkey PRIMARY KEY (cause);
+
 -- constraint: stepwell.work_unit.waiting_always_has_a_facet
 alter table stepwell.work_unit add constraint waiting_always_has_a_facet CHECK (
 CASE state_code
@@ -2879,8 +3039,14 @@ alter table stepwell.work_unit add constraint work_unit_pkey PRIMARY KEY (tenant
 -- constraint: stepwell.worker_lease.worker_lease_pkey
 alter table stepwell.worker_lease add constraint worker_lease_pkey PRIMARY KEY (session_id, batch_id);
 
+-- constraint: stepwell.worker_session.a_session_claims_what_it_serves
+alter table stepwell.worker_session add constraint a_session_claims_what_it_serves CHECK ((claim_class_ids <@ executor_class_ids));
+
 -- constraint: stepwell.worker_session.lease_seconds_is_bounded
 alter table stepwell.worker_session add constraint lease_seconds_is_bounded CHECK (((lease_seconds >= 1) AND (lease_seconds <= 86400)));
+
+-- constraint: stepwell.worker_session.nothing_is_held_below_zero
+alter table stepwell.worker_session add constraint nothing_is_held_below_zero CHECK ((held_count >= 0));
 
 -- constraint: stepwell.worker_session.session_key_is_unique
 alter table stepwell.worker_session add constraint session_key_is_unique UNIQUE (session_key_hash);
@@ -2893,6 +3059,21 @@ alter table stepwell.worker_session add constraint the_generator_opens_no_sessio
 
 -- constraint: stepwell.worker_session.worker_session_pkey
 alter table stepwell.worker_session add constraint worker_session_pkey PRIMARY KEY (session_id);
+
+-- constraint: stepwell.worker_stop.a_worker_or_a_class_stops
+alter table stepwell.worker_stop add constraint a_worker_or_a_class_stops CHECK (((worker_name IS NULL) <> (executor_class_id IS NULL)));
+
+-- constraint: stepwell.worker_stop.only_a_worker_drains
+alter table stepwell.worker_stop add constraint only_a_worker_drains CHECK (((stop_kind = 'frozen'::text) OR (worker_name IS NOT NULL)));
+
+-- constraint: stepwell.worker_stop.stop_kind_is_known
+alter table stepwell.worker_stop add constraint stop_kind_is_known CHECK ((stop_kind = ANY (ARRAY['frozen'::text, 'drain'::text])));
+
+-- constraint: stepwell.worker_stop.stopped_class_exists
+alter table stepwell.worker_stop add constraint stopped_class_exists FOREIGN KEY (executor_class_id) REFERENCES stepwell.executor_class(executor_class_id);
+
+-- constraint: stepwell.worker_stop.worker_stop_pkey
+alter table stepwell.worker_stop add constraint worker_stop_pkey PRIMARY KEY (stop_id);
 
 -- constraint: stepwell.workflow_branch.branch_conditional_exists
 alter table stepwell.workflow_branch add constraint branch_conditional_exists FOREIGN KEY (tenant_id, version_id, conditional_no) REFERENCES stepwell.workflow_step_def(tenant_id, version_id, step_no);
@@ -2987,11 +3168,17 @@ alter table stepwell.workspace add constraint workspace_name_is_unique UNIQUE (t
 -- constraint: stepwell.workspace.workspace_pkey
 alter table stepwell.workspace add constraint workspace_pkey PRIMARY KEY (tenant_id, workspace_id);
 
+-- index: stepwell.a_class_stops_once
+CREATE UNIQUE INDEX a_class_stops_once ON stepwell.worker_stop USING btree (executor_class_id) WHERE (executor_class_id IS NOT NULL);
+
 -- index: stepwell.a_name_exists_once
 CREATE UNIQUE INDEX a_name_exists_once ON stepwell.principal USING btree (tenant_id, name_key);
 
 -- index: stepwell.a_principal_has_one_password
 CREATE UNIQUE INDEX a_principal_has_one_password ON stepwell.credential USING btree (tenant_id, principal_id) WHERE (kind = 'password'::text);
+
+-- index: stepwell.a_worker_stops_once
+CREATE UNIQUE INDEX a_worker_stops_once ON stepwell.worker_stop USING btree (worker_name, stop_kind) WHERE (worker_name IS NOT NULL);
 
 -- index: stepwell.an_approval_reopens_a_step_once
 CREATE UNIQUE INDEX an_approval_reopens_a_step_once ON stepwell.step_run_correction_cycle USING btree (tenant_id, unit_id, approval_id) WHERE (unit_id = root_unit_id);
@@ -3079,6 +3266,9 @@ CREATE INDEX job_workflows_by_template ON stepwell.job_workflow_detail USING btr
 
 -- index: stepwell.jobs_by_trace
 CREATE INDEX jobs_by_trace ON stepwell.job_detail USING btree (tenant_id, trace_id) WHERE (trace_id IS NOT NULL);
+
+-- index: stepwell.lags_by_age
+CREATE INDEX lags_by_age ON stepwell.event_lag_count USING btree (slot_at);
 
 -- index: stepwell.last_steps
 CREATE INDEX last_steps ON stepwell.workflow_step_def USING btree (tenant_id, version_id, step_no) WHERE is_last;
@@ -3188,6 +3378,9 @@ CREATE INDEX streams_by_block ON stepwell.audit_block_stream USING btree (tenant
 -- index: stepwell.subruns_by_parent
 CREATE INDEX subruns_by_parent ON stepwell.work_unit USING btree (tenant_id, parent_id) WHERE ((scope = 'workflow_run'::text) AND (parent_id IS NOT NULL));
 
+-- index: stepwell.summaries_by_time
+CREATE INDEX summaries_by_time ON stepwell.governance_summary USING btree (tenant_id, written_at);
+
 -- index: stepwell.tenant_weight_idx
 CREATE INDEX tenant_weight_idx ON stepwell.tenant USING btree (weight);
 
@@ -3247,6 +3440,9 @@ CREATE TRIGGER development_mode_is_only_left BEFORE DELETE OR UPDATE ON stepwell
 
 -- trigger: stepwell.dot_config.a_changed_setting_is_told
 CREATE TRIGGER a_changed_setting_is_told AFTER INSERT OR DELETE OR UPDATE ON stepwell.dot_config FOR EACH ROW EXECUTE FUNCTION stepwell._setting_changed();
+
+-- trigger: stepwell.dot_config.tokens_are_complete
+CREATE TRIGGER tokens_are_complete AFTER INSERT OR UPDATE ON stepwell.dot_config FOR EACH ROW WHEN ((new.config_key ~~ 'ui.traffic\_light.%'::text)) EXECUTE FUNCTION stepwell._colour_token_check();
 
 -- trigger: stepwell.event_log.event_log_is_append_only
 CREATE TRIGGER event_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON stepwell.event_log FOR EACH STATEMENT EXECUTE FUNCTION stepwell._event_log_refuse();
@@ -3365,6 +3561,12 @@ create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for a
 -- policy: stepwell.event_inbox.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_inbox as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.event_lag_count.tenant_is_bound
+create policy tenant_is_bound on stepwell.event_lag_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.event_lag_place.tenant_is_bound
+create policy tenant_is_bound on stepwell.event_lag_place as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
 -- policy: stepwell.event_log.payload_is_allowed
 create policy payload_is_allowed on stepwell.event_log as restrictive for all to public using (((event_type <> 'event.emitted'::text) OR (( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL)));
 
@@ -3400,6 +3602,9 @@ create policy tenant_is_bound on stepwell.governance_count as permissive for all
 
 -- policy: stepwell.governance_problem.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.governance_summary.tenant_is_bound
+create policy tenant_is_bound on stepwell.governance_summary as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.governance_trend.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_trend as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3439,6 +3644,9 @@ create policy tenant_is_bound on stepwell.information_unit_label as permissive f
 
 -- policy: stepwell.information_unit_version.tenant_is_bound
 create policy tenant_is_bound on stepwell.information_unit_version as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.integrity_watch.tenant_is_bound
+create policy tenant_is_bound on stepwell.integrity_watch as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.iu_lifecycle_log.tenant_is_bound
 create policy tenant_is_bound on stepwell.iu_lifecycle_log as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3777,7 +3985,11 @@ create view stepwell.queue_heartbeat (
     last_ok_at timestamp with time zone,
     status text,
     closed_at timestamp with time zone,
-    info jsonb
+    info jsonb,
+    worker_class text,
+    threshold interval,
+    is_frozen boolean,
+    is_draining boolean
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4223,6 +4435,18 @@ create view stepwell.v_dead_letter_cause (
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- view: stepwell.v_event_lag_position
+create view stepwell.v_event_lag_position (
+    tenant_id integer,
+    producer text,
+    consumer text,
+    subject_key text,
+    last_tx xid8,
+    last_event_id bigint
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
 -- view: stepwell.v_event_route
 create view stepwell.v_event_route (
     tenant_id integer,
@@ -4233,6 +4457,45 @@ create view stepwell.v_event_route (
     priority smallint,
     created_at timestamp with time zone,
     created_by text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_executor
+create view stepwell.v_executor (
+    executor text,
+    description text,
+    alive_count integer,
+    silent_count integer,
+    slot_count integer,
+    slots_in_use integer,
+    last_ok_at timestamp with time zone,
+    silent_after_seconds integer,
+    frozen_at timestamp with time zone,
+    frozen_by text,
+    frozen_reason text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_executor_said
+create view stepwell.v_executor_said (
+    tenant_id integer,
+    executor text,
+    description text,
+    alive_count integer,
+    silent_count integer,
+    slot_count integer,
+    slots_in_use integer,
+    last_ok_at timestamp with time zone,
+    silent_after_seconds integer,
+    frozen_at timestamp with time zone,
+    frozen_by text,
+    frozen_reason text,
+    sentence_en text,
+    sentence_vi text,
+    colour text,
+    summary_id bigint
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4261,6 +4524,33 @@ create view stepwell.v_governance_problem (
     label_vi text,
     remedy_en text,
     remedy_vi text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_governance_summary
+create view stepwell.v_governance_summary (
+    tenant_id integer,
+    summary_id bigint,
+    subject_kind text,
+    subject text,
+    category_code text,
+    colour text,
+    sentence_en text,
+    sentence_vi text,
+    source_event_count integer,
+    source_event_total integer,
+    source_event_refs text[],
+    window_start_at timestamp with time zone,
+    window_end_at timestamp with time zone,
+    summarizer_kind text,
+    summarizer_ref text,
+    summarizer_version text,
+    confidence real,
+    written_by text,
+    written_at timestamp with time zone,
+    min_confidence real,
+    is_low_confidence boolean
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -4845,6 +5135,71 @@ create view stepwell.v_vocabulary (
     code text,
     label_en text,
     label_vi text
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_worker
+create view stepwell.v_worker (
+    session_id bigint,
+    worker_name text,
+    executors text[],
+    status text,
+    version text,
+    host text,
+    pid text,
+    slot_count integer,
+    slots_in_use integer,
+    started_at timestamp with time zone,
+    last_tick_at timestamp with time zone,
+    last_ok_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    silent_after_seconds integer,
+    frozen_executors text[],
+    frozen_at timestamp with time zone,
+    frozen_by text,
+    frozen_reason text,
+    drain_at timestamp with time zone,
+    drain_by text,
+    drain_reason text,
+    is_drained boolean,
+    operations text[]
+) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_worker_said
+create view stepwell.v_worker_said (
+    tenant_id integer,
+    session_id bigint,
+    worker_name text,
+    executors text[],
+    status text,
+    version text,
+    host text,
+    pid text,
+    slot_count integer,
+    slots_in_use integer,
+    started_at timestamp with time zone,
+    last_tick_at timestamp with time zone,
+    last_ok_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    silent_after_seconds integer,
+    frozen_executors text[],
+    frozen_at timestamp with time zone,
+    frozen_by text,
+    frozen_reason text,
+    drain_at timestamp with time zone,
+    drain_by text,
+    drain_reason text,
+    is_drained boolean,
+    operations text[],
+    sentence_en text,
+    sentence_vi text,
+    colour text,
+    summary_id bigint
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -5484,6 +5839,11 @@ create function stepwell._chain_path(p_chain text, p_scope text) returns text la
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._change_check(p_verb text, p_key text)
+create function stepwell._change_check(p_verb text, p_key text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail)
 create function stepwell._changed_since_asked(p_unit stepwell.work_unit, p_approval stepwell.approval_detail) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5507,8 +5867,18 @@ create function stepwell._claim_check(p_unit stepwell.work_unit, p_person_id big
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._claim_classes(p_worker_name text, p_executor_class_ids integer[])
+create function stepwell._claim_classes(p_worker_name text, p_executor_class_ids integer[]) returns integer[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text)
 create function stepwell._class_limit(p_tenant_id integer, p_unit_id bigint, p_prefix text) returns numeric language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._class_name(p_executor_class_id integer)
+create function stepwell._class_name(p_executor_class_id integer) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -5523,6 +5893,14 @@ create function stepwell._clocks_move(p_tenant_id integer, p_limit integer) retu
 
 -- function: stepwell._clocks_stop(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._clocks_stop(p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._colour_token_check()
+create function stepwell._colour_token_check() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._command_fill(p_command text, p_facts jsonb)
+create function stepwell._command_fill(p_command text, p_facts jsonb) returns text language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._completion_kept(p_unit stepwell.work_unit)
 create function stepwell._completion_kept(p_unit stepwell.work_unit) returns timestamp with time zone language plpgsql stable set search_path=stepwell, pg_temp;
@@ -5820,6 +6198,11 @@ create function stepwell._executes_check() returns void language plpgsql stable 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._executor_of(p_executor text)
+create function stepwell._executor_of(p_executor text) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._facets_of(p_machine_id text, p_evidence jsonb)
 create function stepwell._facets_of(p_machine_id text, p_evidence jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -5853,6 +6236,11 @@ create function stepwell._failures_read(p_tenant_ids integer[], p_unit_ids bigin
 
 -- function: stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[])
 create function stepwell._failures_store(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[]) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._faults_of_runs()
+create function stepwell._faults_of_runs() returns TABLE(invariant text, fault text, tenant_id integer, unit_id bigint) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._fields_diff(p_before jsonb, p_after jsonb)
 create function stepwell._fields_diff(p_before jsonb, p_after jsonb) returns json language sql immutable set search_path=stepwell, pg_temp;
@@ -6164,13 +6552,28 @@ create function stepwell._humans_open(p_tenant_ids integer[], p_unit_ids bigint[
 -- function: stepwell._humans_show(p_tenant_id integer, p_unit_ids bigint[])
 create function stepwell._humans_show(p_tenant_id integer, p_unit_ids bigint[]) returns bigint[] language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._input_taken(p_input jsonb, p_names jsonb, p_inputs jsonb)
+create function stepwell._input_taken(p_input jsonb, p_names jsonb, p_inputs jsonb) returns jsonb language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb, p_is_alone boolean)
 create function stepwell._inputs_bind(p_tenant_id integer, p_unit_id bigint, p_inputs jsonb, p_reads jsonb, p_is_alone boolean) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._inputs_evaluate(p_plan text[], p_input jsonb, p_steps jsonb, p_item jsonb)
+create function stepwell._inputs_evaluate(p_plan text[], p_input jsonb, p_steps jsonb, p_item jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._inputs_join(p_item jsonb, p_bound jsonb)
 create function stepwell._inputs_join(p_item jsonb, p_bound jsonb) returns jsonb language sql immutable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._inputs_plan(p_inputs jsonb)
+create function stepwell._inputs_plan(p_inputs jsonb) returns text[] language plpgsql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6182,38 +6585,49 @@ create function stepwell._inputs_show(p_unit stepwell.work_unit, p_inputs jsonb,
 -- function: stepwell._inputs_store(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._inputs_store(p_tenant_id integer, p_unit_id bigint) returns text language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._integrity_again(p_limit integer)
+create function stepwell._integrity_again(p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._integrity_open(p_tenant_id integer, p_from_id bigint, p_upto_id bigint)
+create function stepwell._integrity_open(p_tenant_id integer, p_from_id bigint, p_upto_id bigint) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._invariant_counts()
-create function stepwell._invariant_counts() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._invariant_counts() returns TABLE(invariant text, fault text, tenant_id integer, unit_id bigint) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._invariant_effects()
-create function stepwell._invariant_effects() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._invariant_effects() returns TABLE(invariant text, fault text, tenant_id integer, unit_id bigint) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._invariant_explained()
-create function stepwell._invariant_explained() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._invariant_explained() returns TABLE(invariant text, fault text, tenant_id integer, unit_id bigint) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._invariant_fold()
-create function stepwell._invariant_fold() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._invariant_fold() returns TABLE(invariant text, fault text, tenant_id integer, unit_id bigint) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._invariant_leases()
-create function stepwell._invariant_leases() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._invariant_leases() returns TABLE(invariant text, fault text, tenant_id integer, unit_id bigint) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._invariant_leftovers()
-create function stepwell._invariant_leftovers() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._invariant_leftovers() returns TABLE(invariant text, fault text, tenant_id integer, unit_id bigint) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._invariant_pending()
+create function stepwell._invariant_pending() returns TABLE(invariant text, fault text, tenant_id integer, unit_id bigint) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._invariant_slots()
-create function stepwell._invariant_slots() returns TABLE(invariant text, fault text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._invariant_slots() returns TABLE(invariant text, fault text, tenant_id integer, unit_id bigint) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6329,6 +6743,43 @@ create function stepwell._labels_of(p_tenant_id integer, p_run_id bigint) return
 -- function: stepwell._labels_set(p_tenant_id integer, p_run_ids bigint[], p_labels jsonb, p_actor text, p_actor_class text)
 create function stepwell._labels_set(p_tenant_id integer, p_run_ids bigint[], p_labels jsonb, p_actor text, p_actor_class text) returns TABLE(run_id bigint, labels jsonb) language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._lag_bucket(p_lag interval)
+create function stepwell._lag_bucket(p_lag interval) returns smallint language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._lag_note(p_tenant_id integer, p_producer text, p_consumer text, p_lags interval[])
+create function stepwell._lag_note(p_tenant_id integer, p_producer text, p_consumer text, p_lags interval[]) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._lag_note_passed(p_tenant_id integer, p_consumer text, p_after_tx xid8, p_after_event_id bigint, p_upto_tx xid8, p_upto_event_id bigint)
+create function stepwell._lag_note_passed(p_tenant_id integer, p_consumer text, p_after_tx xid8, p_after_event_id bigint, p_upto_tx xid8, p_upto_event_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._lag_of_bucket(p_bucket smallint)
+create function stepwell._lag_of_bucket(p_bucket smallint) returns numeric language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._lag_sample_queue(p_place stepwell.event_lag_place)
+create function stepwell._lag_sample_queue(p_place stepwell.event_lag_place) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._lag_sample_seal(p_place stepwell.event_lag_place)
+create function stepwell._lag_sample_seal(p_place stepwell.event_lag_place) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._lag_slot(p_at timestamp with time zone)
+create function stepwell._lag_slot(p_at timestamp with time zone) returns timestamp with time zone language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._lag_threshold(p_producer text, p_consumer text, p_quantile text)
+create function stepwell._lag_threshold(p_producer text, p_consumer text, p_quantile text) returns integer language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._lag_window_check(p_window interval)
+create function stepwell._lag_window_check(p_window interval) returns void language plpgsql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[])
 create function stepwell._lane_is_served(p_tenant_id integer, p_operation_id integer, p_handler_ids integer[]) returns boolean language plpgsql stable;
 -- granted to stepwell_api: execute
@@ -6367,11 +6818,26 @@ create function stepwell._leased_count(p_tenant_id integer, p_executor_class_id 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._leased_units(p_tenant_id integer)
+create function stepwell._leased_units(p_tenant_id integer) returns TABLE(unit_id bigint) language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._leases_bound(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_batch_id bigint)
+create function stepwell._leases_bound(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_batch_id bigint) returns SETOF stepwell.job_lease language plpgsql stable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._leases_end(p_tenant_ids integer[], p_unit_ids bigint[], p_session_id bigint)
 create function stepwell._leases_end(p_tenant_ids integer[], p_unit_ids bigint[], p_session_id bigint) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._leases_of_items(p_tenant_id integer, p_version_id integer, p_def_no integer, p_unit_ids bigint[], p_batch_id bigint, p_takes jsonb)
+create function stepwell._leases_of_items(p_tenant_id integer, p_version_id integer, p_def_no integer, p_unit_ids bigint[], p_batch_id bigint, p_takes jsonb) returns SETOF stepwell.job_lease language plpgsql stable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._letters_chosen(p_tenant_id integer, p_filter jsonb, p_limit integer)
 create function stepwell._letters_chosen(p_tenant_id integer, p_filter jsonb, p_limit integer) returns TABLE(unit_id bigint, operation_id integer, run_id bigint, failure_class text, cause text, died_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
@@ -6534,6 +7000,9 @@ create function stepwell._output_contract_problem(p_unit stepwell.work_unit, p_o
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._outputs_empty(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._outputs_empty(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._own_or_others(p_tenant_id integer, p_principal_name text)
 create function stepwell._own_or_others(p_tenant_id integer, p_principal_name text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6622,6 +7091,11 @@ create function stepwell._path_problem(p_step jsonb) returns text language plpgs
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._path_reads_item_alone(p_path text)
+create function stepwell._path_reads_item_alone(p_path text) returns boolean language sql immutable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._path_refusal(p_path text)
 create function stepwell._path_refusal(p_path text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6639,6 +7113,11 @@ create function stepwell._path_strict(p_path text) returns text language sql imm
 
 -- function: stepwell._path_unknown_root(p_path text, p_known text[])
 create function stepwell._path_unknown_root(p_path text, p_known text[]) returns text language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._path_way(p_path text)
+create function stepwell._path_way(p_path text) returns text[] language sql immutable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -6855,6 +7334,11 @@ create function stepwell._ready_notify() returns trigger language plpgsql set se
 
 -- function: stepwell._ready_put(p_changes stepwell.unit_change[])
 create function stepwell._ready_put(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._ready_since(p_tenant_id integer, p_run_id bigint, p_unit_id bigint, p_event_id bigint)
+create function stepwell._ready_since(p_tenant_id integer, p_run_id bigint, p_unit_id bigint, p_event_id bigint) returns timestamp with time zone language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[])
 create function stepwell._ready_take(p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
@@ -7388,8 +7872,26 @@ create function stepwell._slack_card_face(p_tenant_id integer, p_approval_id big
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._slice(p_part integer)
+create function stepwell._slice(p_part integer) returns bigint language sql stable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._slice_faults(p_tenant_id integer, p_from_id bigint, p_upto_id bigint)
+create function stepwell._slice_faults(p_tenant_id integer, p_from_id bigint, p_upto_id bigint) returns TABLE(invariant text, unit_id bigint, fault text) language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._slice_next(p_tenant_id integer, p_unit_id bigint, p_run_count integer, OUT tenant_id integer, OUT from_id bigint, OUT upto_id bigint, OUT run_count integer)
+create function stepwell._slice_next(p_tenant_id integer, p_unit_id bigint, p_run_count integer, OUT tenant_id integer, OUT from_id bigint, OUT upto_id bigint, OUT run_count integer) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._slot_bound_set(p_tenant_id integer, p_slot_key text, p_max_count integer)
 create function stepwell._slot_bound_set(p_tenant_id integer, p_slot_key text, p_max_count integer) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._slot_holders(p_tenant_id integer, p_slot_key text)
+create function stepwell._slot_holders(p_tenant_id integer, p_slot_key text) returns TABLE(unit_id bigint) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._slot_key(p_tenant_id integer, p_slot_key text, p_max_count integer)
 create function stepwell._slot_key(p_tenant_id integer, p_slot_key text, p_max_count integer) returns text language plpgsql set search_path=stepwell, pg_temp;
@@ -7536,6 +8038,11 @@ create function stepwell._step_pic_check(p_tenant_id integer, p_unit_id bigint, 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._step_way_out(p_tenant_id integer, p_unit_id bigint, p_with_actions boolean)
+create function stepwell._step_way_out(p_tenant_id integer, p_unit_id bigint, p_with_actions boolean) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._steps_abort(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._steps_abort(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -7547,11 +8054,38 @@ create function stepwell._steps_behind(p_tenant_ids integer[], p_unit_ids bigint
 -- function: stepwell._steps_defer(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._steps_defer(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._steps_read(p_tenant_id integer, p_version_id integer, p_first_id bigint, p_step_nos integer[])
+create function stepwell._steps_read(p_tenant_id integer, p_version_id integer, p_first_id bigint, p_step_nos integer[]) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._steps_resume(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[])
 create function stepwell._steps_resume(p_tenant_ids integer[], p_unit_ids bigint[], p_bodies jsonb[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._steps_take_back(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._stop_check(p_tenant_id integer, p_actor text, p_reason text)
+create function stepwell._stop_check(p_tenant_id integer, p_actor text, p_reason text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._stop_end(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
+create function stepwell._stop_end(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._stop_put(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
+create function stepwell._stop_put(p_tenant_id integer, p_stop_kind text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._stop_tell(p_tenant_id integer, p_event_type text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
+create function stepwell._stop_tell(p_tenant_id integer, p_event_type text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._stoppable(p_worker_id bigint, p_stop_kind text, OUT worker_name text, OUT closed_at timestamp with time zone)
+create function stepwell._stoppable(p_worker_id bigint, p_stop_kind text, OUT worker_name text, OUT closed_at timestamp with time zone) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._stops_lock(p_tenant_id integer)
+create function stepwell._stops_lock(p_tenant_id integer) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_limit integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text)
 create function stepwell._subrun_problem(p_version stepwell.workflow_version, p_depth integer, p_limit integer, p_input jsonb, p_problem text, p_exists boolean, OUT failure_class text, OUT problem text) returns record language plpgsql stable set search_path=stepwell, pg_temp;
@@ -7601,8 +8135,44 @@ create function stepwell._subruns_start(p_tenant_ids integer[], p_unit_ids bigin
 -- function: stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean)
 create function stepwell._successors_release(p_session_id bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_executor_class_ids integer[], p_direct_limit integer, p_handler_ids integer[], OUT held_ids bigint[], OUT has_contract boolean, OUT completions stepwell.transition_request[], OUT releases stepwell.transition_request[], OUT direct_count integer, OUT has_engine_steps boolean, OUT has_slots boolean, OUT has_foreign_steps boolean, OUT queue_is_empty boolean, OUT is_capped boolean) returns record language plpgsql;
 
+-- function: stepwell._summaries_forget(p_now timestamp with time zone, p_limit integer)
+create function stepwell._summaries_forget(p_now timestamp with time zone, p_limit integer) returns bigint language sql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._summary_category(p_tenant_id integer, p_subject_kind text, p_subject text)
+create function stepwell._summary_category(p_tenant_id integer, p_subject_kind text, p_subject text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._summary_open_problem(p_tenant_id integer, p_subject_kind text, p_subject text)
+create function stepwell._summary_open_problem(p_tenant_id integer, p_subject_kind text, p_subject text) returns bigint language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._summary_problem(p_tenant_id integer, p_colour text, p_sentence_en text, p_sentence_vi text, p_count integer, p_total integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone, p_version text)
+create function stepwell._summary_problem(p_tenant_id integer, p_colour text, p_sentence_en text, p_sentence_vi text, p_count integer, p_total integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone, p_version text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._summary_put(p_tenant_id integer, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_kind text, p_summarizer_ref text, p_summarizer_version text, p_confidence real, p_actor text)
+create function stepwell._summary_put(p_tenant_id integer, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_kind text, p_summarizer_ref text, p_summarizer_version text, p_confidence real, p_actor text) returns bigint language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._summary_refs_problem(p_tenant_id integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone)
+create function stepwell._summary_refs_problem(p_tenant_id integer, p_refs text[], p_start_at timestamp with time zone, p_end_at timestamp with time zone) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._summary_resolves_nothing(p_tenant_id integer, p_subject_kind text, p_subject text, p_summarizer text)
+create function stepwell._summary_resolves_nothing(p_tenant_id integer, p_subject_kind text, p_subject text, p_summarizer text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._surface_refuse()
 create function stepwell._surface_refuse() returns trigger language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._takes_kept(p_takes jsonb)
+create function stepwell._takes_kept(p_takes jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._target_readings(p_target text)
 create function stepwell._target_readings(p_target text) returns text[] language sql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
@@ -7664,6 +8234,9 @@ create function stepwell._tenant_leases_note(p_tenant_ids integer[], p_unit_ids 
 -- function: stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean)
 create function stepwell._tenant_room(p_tenant_id integer, p_max_concurrency integer, p_may_wait boolean) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._tenant_summaries(p_tenant_id integer, p_now timestamp with time zone)
+create function stepwell._tenant_summaries(p_tenant_id integer, p_now timestamp with time zone) returns integer language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb)
 create function stepwell._text_fill(p_text_key text, p_lang text, p_facts jsonb) returns text language plpgsql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
@@ -7698,6 +8271,11 @@ create function stepwell._token_check(p_tenant_id integer, p_principal_id bigint
 
 -- function: stepwell._too_large(p_what text, p_bytes bigint, p_limit integer)
 create function stepwell._too_large(p_what text, p_bytes bigint, p_limit integer) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._transaction_holder(p_transaction xid)
+create function stepwell._transaction_holder(p_transaction xid) returns TABLE(pid integer, program text, since_at timestamp with time zone) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7751,6 +8329,21 @@ create function stepwell._turns_quota(p_turns stepwell.tenant_turn[], p_window i
 
 -- function: stepwell._turns_take(p_turns stepwell.tenant_turn[], p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_may_wait boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[])
 create function stepwell._turns_take(p_turns stepwell.tenant_turn[], p_executor_class_ids integer[], p_handler_ids integer[], p_limit integer, p_may_wait boolean, OUT tenant_ids integer[], OUT unit_ids bigint[], OUT retry_ids bigint[]) returns record language plpgsql;
+
+-- function: stepwell._unblock_expected(p_unit stepwell.work_unit, p_facts jsonb, OUT expected_at timestamp with time zone, OUT past_runs integer)
+create function stepwell._unblock_expected(p_unit stepwell.work_unit, p_facts jsonb, OUT expected_at timestamp with time zone, OUT past_runs integer) returns record language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._unblock_help(p_unit stepwell.work_unit, p_cause text, p_facts jsonb, OUT action text, OUT target_id bigint, OUT call_path text, OUT needs text[], OUT command text)
+create function stepwell._unblock_help(p_unit stepwell.work_unit, p_cause text, p_facts jsonb, OUT action text, OUT target_id bigint, OUT call_path text, OUT needs text[], OUT command text) returns record language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._unblock_next(p_unit stepwell.work_unit, p_code text)
+create function stepwell._unblock_next(p_unit stepwell.work_unit, p_code text) returns bigint language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._unit_cancel_check(p_unit stepwell.work_unit)
 create function stepwell._unit_cancel_check(p_unit stepwell.work_unit) returns void language plpgsql stable set search_path=stepwell, pg_temp;
@@ -7968,6 +8561,11 @@ create function stepwell._watch_since(p_name text) returns timestamp with time z
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._way_is_shared(p_way text[], p_own_ids text[])
+create function stepwell._way_is_shared(p_way text[], p_own_ids text[]) returns boolean language sql immutable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._why(p_unit stepwell.work_unit)
 create function stepwell._why(p_unit stepwell.work_unit) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -7975,6 +8573,31 @@ create function stepwell._why(p_unit stepwell.work_unit) returns TABLE(code text
 
 -- function: stepwell._why_approval(p_unit stepwell.work_unit, p_name text)
 create function stepwell._why_approval(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._why_ended(p_unit stepwell.work_unit, p_name text)
+create function stepwell._why_ended(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._why_found(p_unit stepwell.work_unit)
+create function stepwell._why_found(p_unit stepwell.work_unit) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._why_held(p_unit stepwell.work_unit, p_code text)
+create function stepwell._why_held(p_unit stepwell.work_unit, p_code text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._why_in_line(p_unit stepwell.work_unit, p_name text)
+create function stepwell._why_in_line(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._why_in_queue(p_unit stepwell.work_unit, p_name text)
+create function stepwell._why_in_queue(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7988,15 +8611,43 @@ create function stepwell._why_not_started(p_unit stepwell.work_unit, p_name text
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._why_timed(p_code text, p_facts jsonb, p_due_at timestamp with time zone)
+create function stepwell._why_timed(p_code text, p_facts jsonb, p_due_at timestamp with time zone) returns TABLE(code text, facts jsonb, who text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._why_unit(p_unit stepwell.work_unit)
+create function stepwell._why_unit(p_unit stepwell.work_unit) returns stepwell.work_unit language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._why_unserved(p_unit stepwell.work_unit, p_name text)
+create function stepwell._why_unserved(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._why_waiting(p_unit stepwell.work_unit, p_name text)
 create function stepwell._why_waiting(p_unit stepwell.work_unit, p_name text) returns TABLE(code text, facts jsonb, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
--- function: stepwell._worker_recovered(p_subject text, p_opened_at timestamp with time zone)
-create function stepwell._worker_recovered(p_subject text, p_opened_at timestamp with time zone) returns text language sql stable set search_path=stepwell, pg_temp;
+-- function: stepwell._worker_answers(p_subject text, p_worker_name text, p_opened_at timestamp with time zone)
+create function stepwell._worker_answers(p_subject text, p_worker_name text, p_opened_at timestamp with time zone) returns text language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._worker_facts(p_tenant_id integer, p_from timestamp with time zone, p_now timestamp with time zone)
+create function stepwell._worker_facts(p_tenant_id integer, p_from timestamp with time zone, p_now timestamp with time zone) returns TABLE(subject_kind text, subject text, status text, colour text, body text, facts jsonb, event_count integer, refs text[], start_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._worker_moves(p_tenant_id integer, p_from timestamp with time zone)
+create function stepwell._worker_moves(p_tenant_id integer, p_from timestamp with time zone) returns TABLE(session_id bigint, executor text, unit_id bigint, tx xid8, ref text, event_id bigint, to_state text, lag_seconds numeric, start_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._worker_stops_forget()
+create function stepwell._worker_stops_forget() returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._workers_wake(p_executor_class_ids integer[])
 create function stepwell._workers_wake(p_executor_class_ids integer[]) returns void language plpgsql set search_path=stepwell, pg_temp;
@@ -8120,6 +8771,10 @@ create function stepwell.fn_caller_read(p_tenant_code text) returns TABLE(tenant
 -- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_change_once(p_tenant_id integer, p_unit_id bigint, p_call text, p_actor text, p_key text, p_reason text, p_evidence jsonb)
+create function stepwell.fn_change_once(p_tenant_id integer, p_unit_id bigint, p_call text, p_actor text, p_key text, p_reason text, p_evidence jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp set standard_conforming_strings=on;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_checkpoint_save(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb)
 create function stepwell.fn_checkpoint_save(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_name text, p_value jsonb) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -8174,6 +8829,20 @@ create function stepwell.fn_duty_set_aside(p_tenant_id integer, p_duty text, p_s
 -- function: stepwell.fn_event_emit(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb)
 create function stepwell.fn_event_emit(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer, p_type text, p_payload jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_event_lag_compute(p_tenant_id integer, p_window interval)
+create function stepwell.fn_event_lag_compute(p_tenant_id integer, p_window interval) returns TABLE(producer text, consumer text, event_count bigint, p50_ms numeric, p95_ms numeric, p99_ms numeric, waits_since timestamp with time zone, waits_ms bigint, threshold_p50_ms integer, threshold_p95_ms integer, threshold_p99_ms integer, light text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_event_lag_sample()
+create function stepwell.fn_event_lag_sample() returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_event_lag_trend(p_tenant_id integer, p_producer text, p_consumer text, p_window interval)
+create function stepwell.fn_event_lag_trend(p_tenant_id integer, p_producer text, p_consumer text, p_window interval) returns TABLE(at timestamp with time zone, event_count bigint, p50_ms numeric, p95_ms numeric, p99_ms numeric) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_event_reject_note(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb)
 create function stepwell.fn_event_reject_note(p_tenant_id integer, p_event_type text, p_unit_id bigint, p_payload jsonb) returns boolean language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -8296,6 +8965,14 @@ create function stepwell.fn_evidence_request(p_tenant_id integer, p_run_id bigin
 create function stepwell.fn_evidence_seal(p_tenant_id integer, p_run_id bigint, p_digest text, p_with_payloads boolean, p_actor text) returns TABLE(event_tx bigint, event_id bigint, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_executor_freeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text)
+create function stepwell.fn_executor_freeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_executor_unfreeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text)
+create function stepwell.fn_executor_unfreeze(p_tenant_id integer, p_executor text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer)
 create function stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_id integer, p_unit_id bigint, p_lease_no integer) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -8335,6 +9012,14 @@ create function stepwell.fn_holds_carry(p_limit integer) returns integer languag
 create function stepwell.fn_inbox_read(p_tenant_id integer, p_person text, p_role text, p_limit integer) returns SETOF stepwell.v_inbox language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_integrity_look(p_after_tenant_id integer, p_unit_id bigint, p_run_count integer)
+create function stepwell.fn_integrity_look(p_after_tenant_id integer, p_unit_id bigint, p_run_count integer) returns json language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_integrity_watch()
+create function stepwell.fn_integrity_watch() returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
 
 -- function: stepwell.fn_invariants_check()
 create function stepwell.fn_invariants_check() returns TABLE(invariant text, ok boolean, detail text) language plpgsql stable set search_path=stepwell, pg_temp set enable_nestloop=off;
@@ -8791,6 +9476,10 @@ create function stepwell.fn_session_bind(p_token text) returns TABLE(tenant_id i
 -- granted to stepwell_slack: execute
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_sessions_in_the_way()
+create function stepwell.fn_sessions_in_the_way() returns json language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
 -- function: stepwell.fn_sessions_read(p_tenant_id integer, p_principal_name text, p_limit integer)
 create function stepwell.fn_sessions_read(p_tenant_id integer, p_principal_name text, p_limit integer) returns TABLE(token_id bigint, principal_name text, created_at timestamp with time zone, last_seen_at timestamp with time zone, ends_at timestamp with time zone, address text, user_agent text, is_current boolean, is_valid boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -8937,6 +9626,19 @@ create function stepwell.fn_step_unblock(p_tenant_id integer, p_unit_id bigint, 
 create function stepwell.fn_step_wait(p_tenant_id integer, p_unit_id bigint, p_actor text, p_facets text[], p_event_type text, p_resume_at timestamp with time zone, p_key text) returns jsonb language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_summaries_write(p_limit integer)
+create function stepwell.fn_summaries_write(p_limit integer) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_summary_events(p_tenant_id integer, p_summary_id bigint)
+create function stepwell.fn_summary_events(p_tenant_id integer, p_summary_id bigint) returns TABLE(event_id bigint, at timestamp with time zone, run_id bigint, unit_id bigint, event_type text, to_state text, actor_class text, actor text, workflow text, step_id text) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_summary_write(p_tenant_id integer, p_actor text, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_version text, p_confidence real)
+create function stepwell.fn_summary_write(p_tenant_id integer, p_actor text, p_subject_kind text, p_subject text, p_colour text, p_sentence_en text, p_sentence_vi text, p_source_event_count integer, p_source_event_total integer, p_source_event_refs text[], p_window_start_at timestamp with time zone, p_window_end_at timestamp with time zone, p_summarizer_version text, p_confidence real) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_tenant_find(p_tenant_code text)
 create function stepwell.fn_tenant_find(p_tenant_code text) returns integer language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -8988,6 +9690,11 @@ create function stepwell.fn_trigger_set(p_tenant_id integer, p_name text, p_sett
 create function stepwell.fn_triggers_read(p_tenant_id integer) returns TABLE(trigger_name text, workflow_name text, event_type text, ref_path text, key_path text, input_path text, acts_as text, created_at timestamp with time zone, created_by text, expires_at timestamp with time zone, is_valid boolean) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_unblock_path(p_unit_id bigint, p_tenant_id integer)
+create function stepwell.fn_unblock_path(p_unit_id bigint, p_tenant_id integer) returns TABLE(place integer, unit_id bigint, unit_name text, code text, sentence_en text, sentence_vi text, who text, action text, target_id bigint, call_path text, needs text[], command text, expected_at timestamp with time zone, past_runs integer) language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell.fn_verbs_read()
 create function stepwell.fn_verbs_read() returns TABLE(verb text, description text) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -9008,6 +9715,10 @@ create function stepwell.fn_view_save(p_tenant_id integer, p_page text, p_name t
 create function stepwell.fn_views_read(p_tenant_id integer, p_page text) returns TABLE(view_id bigint, page text, view_name text, filter jsonb, columns text[], is_shared boolean, owner_name text, is_mine boolean, changed_at timestamp with time zone) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_watch_mark()
+create function stepwell.fn_watch_mark() returns bigint language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_keeper: execute
+
 -- function: stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer)
 create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id integer) returns TABLE(code text, sentence_en text, sentence_vi text, who text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -9017,6 +9728,10 @@ create function stepwell.fn_why_not_running(p_unit_id bigint, p_tenant_id intege
 create function stepwell.fn_worker_close(p_session_key bigint) returns integer language plpgsql security definer set search_path=stepwell, pg_temp set plan_cache_mode=force_generic_plan set enable_seqscan=off set enable_hashjoin=off set enable_mergejoin=off set random_page_cost=0.01 set join_collapse_limit=1 set jit=off;
 -- granted to stepwell_worker: execute
 
+-- function: stepwell.fn_worker_go_on(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text)
+create function stepwell.fn_worker_go_on(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_worker_heartbeat(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint)
 create function stepwell.fn_worker_heartbeat(p_session_key bigint, p_tenant_ids integer[], p_unit_ids bigint[], p_lease_nos integer[], p_last_batch_id bigint) returns TABLE(unit_id bigint, lease_no integer, reason text) language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
@@ -9025,13 +9740,17 @@ create function stepwell.fn_worker_heartbeat(p_session_key bigint, p_tenant_ids 
 create function stepwell.fn_worker_leases_read(p_session_key bigint, p_batch_id bigint) returns TABLE(tenant_id integer, unit_id bigint, lease_no integer) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb, p_operation_names text[])
-create function stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb, p_operation_names text[]) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb, p_operation_names text[], p_takes jsonb)
+create function stepwell.fn_worker_register(p_worker_name text, p_class_names text[], p_slot_count integer, p_lease_seconds integer, p_info jsonb, p_operation_names text[], p_takes jsonb) returns bigint language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
 
--- function: stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[])
-create function stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[]) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- function: stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[], p_takes jsonb)
+create function stepwell.fn_worker_serves(p_session_key bigint, p_operation_names text[], p_takes jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_worker: execute
+
+-- function: stepwell.fn_worker_stop(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text)
+create function stepwell.fn_worker_stop(p_tenant_id integer, p_worker_id bigint, p_stop_kind text, p_actor text, p_reason text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb)
 create function stepwell.fn_workflow_caps_set(p_tenant_id integer, p_workflow_name text, p_settings jsonb) returns void language plpgsql security definer set search_path=stepwell, pg_temp;

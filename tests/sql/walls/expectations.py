@@ -39,6 +39,7 @@ GLOBAL = {
     "v_vocabulary": "the registry",
     "v_worker": "names and slots of workers; they serve every tenant",
     "verb": "the verbs",
+    "why_cause": "causes and what helps",
     "worker_session": "names and slots of workers; they serve every tenant",
     "worker_stop": "which workers and executors must not claim, and why",
 }
@@ -47,6 +48,7 @@ GLOBAL = {
 HARMLESS = {
     "_approval_is_asked": "whether an approval of the bound tenant asks the caller",
     "_step_is_own": "whether a step of the bound tenant is work of the caller",
+    "_leased_units": "units for readers of the bound tenant, none for every other",
     "_leased_count": "counts only for readers of the bound tenant, 0 for every other",
     "_reader_waits_since": "a time for readers of the bound tenant, null for every other",
     "bound_tenant": "the tenant of the caller",

@@ -81,7 +81,7 @@ OPEN: dict[str, dict[str, str]] = {
     "v_workflow": {"input_schema": _PLAN},
     "v_workflow_version": {"document": _PLAN, "input_schema": _PLAN},
     "vw_audit_event_timeline": {"payload": _LOG},
-    "worker_session": {"info": "versions of a worker"},
+    "worker_session": {"info": "versions of a worker", "handler_takes": "names of inputs that handlers take"},
     "v_run_listed": {"labels": "what people call a run by"},
     "workflow_run": {"rollup_basis_jsonb": "the colours of steps", "labels": "what people call a run by"},
     "workflow_step_def": {"config": _PLAN, "inputs": _PLAN},
