@@ -77,3 +77,26 @@ def test_workers_and_executors_are_frozen_by_name_and_number(dsn: str, effects: 
     assert "either the number of a worker or --executor" in told(dsn, "workers", "freeze", *because, code=2)
     assert "does not exist" in told(dsn, "workers", "show", "4711", code=1)
     assert said(dsn, "list", "--executor", "process") == []
+
+
+SILENT = "from governance_problem where category_code = 'silent_worker'"
+
+
+@pytest.mark.requirement("GV-01", "GV-04", "GV-07")
+def test_a_killed_worker_is_a_problem_until_another_one_answers(
+    dsn: str, effects: psycopg.Connection, tmp_path
+):
+    effects.execute(
+        "update dot_config set config_value = '1' where config_key = 'heartbeat.threshold.default'"
+    )
+    with worker(dsn, tmp_path / "first", "--lease-seconds", "2") as first:
+        until_row(effects, "select last_ok_at is not null from worker_session")
+        first.kill()
+    # The killed process was the only keeper, so the test looks in its place.
+    until_row(
+        effects, f"select fn_problems_watch() >= 0 and (select count(*) = 1 {SILENT} and closed_at is null)"
+    )
+    assert "stepwell:" in told(dsn, "problems", "list", "--category", "silent_worker")
+    with worker(dsn, tmp_path / "second", "--lease-seconds", "2") as second:
+        until_row(effects, f"select closed_by = 'keeper' {SILENT}")
+        assert second.stop() == 0

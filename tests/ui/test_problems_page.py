@@ -100,7 +100,7 @@ def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: E
         )
     engine.one("select fn_run_retry(1, %s, 'ada')", (letter,))
     engine.one("select fn_run_cancel(1, %s, 'ada')", (lost,))
-    engine.worker("orders:host-2", lease_seconds=3600)
+    engine.beat(engine.worker("orders:host-2", lease_seconds=3600))
     taken(engine)
     engine.one("select fn_iu_op_cancel(1, %s, 'ada', 'a slip')", (cut,))
     engine.one("select fn_problems_watch()")

@@ -146,7 +146,7 @@ select
     p.category_code,
     c.severity,
     p.duty,
-    p.subject,
+    coalesce(p.title, p.subject) as subject,
     nullif(stepwell._run_of(p.unit_id), 0) as run_id,
     p.unit_id,
     p.reason,
