@@ -18,6 +18,7 @@ from functools import partial
 from stepwell.define import cron
 from stepwell.errors import DatabaseUnavailable, InvalidInput, PermissionDenied, StepwellError
 from stepwell.keeper.duties import Duties
+from stepwell.keeper.period import Period
 from stepwell.keeper.sealing import Sealing
 from stepwell.store.calls import keep, schedules
 from stepwell.store.calls.keep import LEAD_SECONDS, KeeperConnection, keeper_connection
@@ -28,8 +29,8 @@ SESSION_LIMIT = 10
 SCHEDULE_LIMIT = 100
 RECEIPT_LIMIT = 100
 REPLAY_LIMIT = 500
-# Dead letters that one pass begins to replay; the outcomes of a part are seen before the next.
 HOLD_LIMIT = 500
+# Dead letters that one pass begins to replay; the outcomes of a part are seen before the next.
 PLAN_LIMIT = 100
 PROBLEM_LIMIT = 500
 ROUTE_LIMIT = 1_000
@@ -92,15 +93,15 @@ class Keeper:
         self._stop = threading.Event()
         self._connection: KeeperConnection | None = None
         self._duties = Duties(self._stop.is_set)
-        self._partitions_at: datetime | None = None
-        self._sweep_at: datetime | None = None
-        self._look_at: datetime | None = None
-        self._idle_until: datetime | None = None
+        self._partition_period = Period(HOUSEKEEPING_PERIOD)
+        self._sweep_period = Period(HOUSEKEEPING_PERIOD)
+        self._look_period = Period(LOOK_PERIOD)
+        self._idle_period = Period(IDLE_PERIOD)
         self._watch_mark = -1
-        self._integrity_at: datetime | None = None
-        self._refresh_at: datetime | None = None
-        self._lag_at: datetime | None = None
-        self._summary_at: datetime | None = None
+        self._integrity_period = Period(INTEGRITY_PERIOD)
+        self._refresh_period = Period(REFRESH_PERIOD)
+        self._lag_period = Period(LAG_PERIOD)
+        self._summary_period = Period(SUMMARY_PERIOD)
         self._search_page = 0
         self._has_passed = False
         self._sealing = Sealing(conninfo, anchor, key_file, evidence)
@@ -243,32 +244,25 @@ class Keeper:
 
     def _make_partitions(self, connection: KeeperConnection, now: datetime) -> None:
         """Every hour of the database clock, and when this keeper gets the lead."""
-        if (
-            self._partitions_at is None
-            or not self._partitions_at - HOUSEKEEPING_PERIOD <= now < self._partitions_at
-        ):
+        if self._partition_period.is_due(now):
             made = self._duties.perform(
                 connection, "make partitions", lambda: connection.perform(keep.ensure_partitions()), None
             )
-            self._partitions_at = None if made is None else now + HOUSEKEEPING_PERIOD
+            if made is not None:
+                self._partition_period.begin(now)
 
     def _look(self, connection: KeeperConnection, now: datetime, *, is_asked_for: bool) -> None:
         """Open and close problems, and search a part of the units for lost leases."""
-        if not _is_due(self._look_at, LOOK_PERIOD, now):
+        if not self._look_period.passes(now):
             return
-        self._look_at = now + LOOK_PERIOD
         mark = self._duties.perform(
             connection, "read the watch mark", lambda: connection.perform(keep.watch_mark()), -1
         )
         is_quiet = mark == self._watch_mark and not is_asked_for
         self._watch_mark = mark
-        if (
-            is_quiet
-            and self._idle_until is not None
-            and self._idle_until - IDLE_PERIOD <= now < self._idle_until
-        ):
+        if is_quiet and not self._idle_period.is_due(now):
             return
-        self._idle_until = now + IDLE_PERIOD
+        self._idle_period.begin(now)
         self._duties.perform(
             connection, "settle problems", lambda: connection.perform(keep.settle_problems(PROBLEM_LIMIT)), 0
         )
@@ -284,12 +278,8 @@ class Keeper:
 
     def _check(self, connection: KeeperConnection, now: datetime) -> None:
         """Check the invariants of the next rows."""
-        if (
-            self._integrity_at is not None
-            and self._integrity_at - INTEGRITY_PERIOD <= now < self._integrity_at
-        ):
+        if not self._integrity_period.passes(now):
             return
-        self._integrity_at = now + INTEGRITY_PERIOD
         self._duties.perform(
             connection, "check invariants", lambda: connection.perform(keep.watch_integrity()), 0
         )
@@ -306,25 +296,22 @@ class Keeper:
 
     def _refresh(self, connection: KeeperConnection, now: datetime) -> None:
         """Enqueue the jobs that refresh job workflows."""
-        if self._refresh_at is not None and self._refresh_at - REFRESH_PERIOD <= now < self._refresh_at:
+        if not self._refresh_period.passes(now):
             return
-        self._refresh_at = now + REFRESH_PERIOD
         self._duties.perform(
             connection, "refresh job workflows", lambda: connection.perform(keep.enqueue_refreshes()), 0
         )
 
     def _sample_lag(self, connection: KeeperConnection, now: datetime) -> None:
         """Note how long ready work and events waited."""
-        if self._lag_at is not None and self._lag_at - LAG_PERIOD <= now < self._lag_at:
+        if not self._lag_period.passes(now):
             return
-        self._lag_at = now + LAG_PERIOD
         self._duties.perform(connection, "sample the lag", lambda: connection.perform(keep.sample_lag()), 0)
 
     def _summarize(self, connection: KeeperConnection, now: datetime) -> None:
         """Say in one sentence how each worker is."""
-        if self._summary_at is not None and self._summary_at - SUMMARY_PERIOD <= now < self._summary_at:
+        if not self._summary_period.passes(now):
             return
-        self._summary_at = now + SUMMARY_PERIOD
         self._duties.perform(
             connection,
             "write summaries",
@@ -334,19 +321,13 @@ class Keeper:
 
     def _sweep(self, connection: KeeperConnection, now: datetime) -> None:
         """Every hour of the database clock, and soon after this keeper gets the lead."""
-        if self._sweep_at is not None and self._sweep_at - HOUSEKEEPING_PERIOD <= now < self._sweep_at:
+        if not self._sweep_period.passes(now):
             return
-        self._sweep_at = now + HOUSEKEEPING_PERIOD
         removed = self._duties.perform(
             connection, "sweep", lambda: connection.perform(keep.sweep_retention()), dict[str, int]()
         )
         if any(removed.values()):
             _log.info("removed rows older than their retention: %s", removed)
-
-
-def _is_due(due_at: datetime | None, period: timedelta, now: datetime) -> bool:
-    """Also when the clock was moved by more than the period."""
-    return due_at is None or not due_at - period <= now < due_at
 
 
 def _with_remedy(error: PermissionDenied) -> str:
