@@ -84,7 +84,7 @@ NOT_HERE = {
 }
 
 # Parameters of paths that name what all tenants have: each tenant is answered with its own rows.
-OF_NO_TENANT = {"category"}
+OF_NO_TENANT = {"category", "executor"}
 
 
 @pytest.fixture
@@ -112,7 +112,16 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
     workflow_id = emit(engine, "parcels", p_correlation_id=MARK)["workflow_id"]
     held = "select fn_hold_open(%s, 'connector', 'books', %s, 'cli:ops')"
     hold_id = engine.one(held, (tenant_id, MARK))["hold_id"]
+    said = engine.one(
+        """select fn_summary_write(%s, %s, 'executor', 'default', 'yellow', %s, null, 1, null,
+               array[(select concat_ws(':', 'event', e.run_id, e.event_id) from event_log as e
+                   where e.tenant_id = %s order by e.event_id desc limit 1)],
+               stepwell.now() - interval '1 hour', stepwell.now(), '1', 0.9::real)""",
+        (tenant_id, f"{MARK}-ada", MARK, tenant_id),
+    )
     return {
+        "executor": "default",
+        "summary_id": str(said),
         "hold_id": hold_id,
         "template_id": "parcels",
         "workflow_id": str(workflow_id),

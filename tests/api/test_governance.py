@@ -183,5 +183,6 @@ def test_nothing_else_reads_events_without_a_filter():
         "PUT /api/v1/event-routes/{name}",
         "DELETE /api/v1/event-routes/{name}",
         "GET /api/v1/runs/{run_id}/events",  # by run
+        "GET /api/v1/summaries/{summary_id}/events",  # those that a sentence was made from, 100 at most
         "GET /api/v1/stream",  # by topics, of which none is the log
     }

@@ -26,6 +26,8 @@ def measured(**changed: float) -> dict[str, Any]:
     side = {"per_second": 1.0, "cpu_us": 1.0, "server_cpu_us": 1.0}
     return {
         "quick": False,
+        "problems": {},
+        "problems-10m": {},
         "bundles": {
             "acting_runs": 2, "beside_runs": 2, "off": cell(50.0),
             "on": cell(100.0 * changed.get("acting_cpu_ratio", 1.05) - 50.0),
@@ -73,5 +75,5 @@ def test_a_figure_that_is_missed_is_named_with_what_was_measured(name: str, valu
 
 
 def test_a_part_that_was_not_measured_misses_nothing():
-    assert missed({"quick": False, "bundles": {}, "http": {}}) == []
+    assert missed({"quick": False, "bundles": {}, "http": {}, "problems": {}, "problems-10m": {}}) == []
     assert verdict(below({"a": 1.0}, {"a": 1.0}, at_least={"a"})) == "Every wanted figure was reached."

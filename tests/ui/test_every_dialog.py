@@ -117,6 +117,17 @@ def wrong(path: str, name: str) -> Opener:
     return opener
 
 
+def held(page: Page, place: World) -> None:
+    """A hold is open."""
+    place.engine.one("select fn_hold_open(1, 'connector', 'books', 'the period is closed', 'cli:ops')")
+    press("/governance/problems", "^Release")(page, place)
+
+
+def drained(page: Page, place: World) -> None:
+    number = place.engine.session_id(place.engine.worker("desk", serves=["nothing"]))
+    press(f"/workers?worker={number}", "^Drain…")(page, place)
+
+
 # Component → its dialogs, and how each is opened.
 DIALOGS: dict[str, dict[str, Opener]] = {
     "components/UnitActions.vue": {
@@ -140,6 +151,9 @@ DIALOGS: dict[str, dict[str, Opener]] = {
     "pages/governance/GovernanceProblemView.vue": {
         "problem-close": wrong("/governance/problems?category=dead_letter", "^Close"),
     },
+    "pages/governance/HoldDialog.vue": {"hold-open": press("/governance/problems", "^Hold…")},
+    "pages/governance/HoldCards.vue": {"hold-release": held},
+    "pages/governance/WorkersPage.vue": {"worker-drain": drained},
     "pages/settings/PeoplePage.vue": {"person-add": press("/settings/people", "Add somebody…")},
     "pages/settings/TokensPage.vue": {
         "token-make": press("/settings/tokens", "Make a token…"),

@@ -85,7 +85,7 @@ def test_the_panel_gives_the_reason_and_has_an_address_for_each_section(page: Pa
     card(page, "bill").click()
     expect(page.get_by_text("Why is it not running?")).to_be_visible()
     expect(
-        page.get_by_role("complementary", name="Step bill").get_by_text(re.compile("ship"))
+        page.get_by_role("complementary", name="Step bill").get_by_text("bill waits for ship")
     ).to_be_visible()
 
 

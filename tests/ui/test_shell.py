@@ -147,7 +147,7 @@ def test_the_page_can_be_used_by_keyboard(page: Page):
 def test_the_settings_are_in_the_tab_order_and_show_the_focus(page: Page):
     ready(page)
     order = []
-    for _ in range(19):
+    for _ in range(21):
         page.keyboard.press("Tab")
         order.append(page.evaluate("document.activeElement.ariaLabel || document.activeElement.innerText"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -163,6 +163,8 @@ def test_the_settings_are_in_the_tab_order_and_show_the_focus(page: Page):
         "Job graphs",
         "Approvals",
         "Dead letters",
+        "Lag",
+        "Workers",
         "Verify evidence",
         "System health",
         "Settings",

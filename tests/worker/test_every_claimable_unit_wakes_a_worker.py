@@ -69,6 +69,7 @@ CALLED_IN: dict[str, Path] = {
 }
 # These call the part that changes states, and only for units that no worker claims.
 QUEUES_NOTHING = {
+    "a call of the others, once for a key": {"fn_change_once"},
     "a receipt": {"fn_action_propose", "fn_action_settle", "fn_receipts_recover"},
     "a cut of content": {f"fn_iu_op_{verb}" for verb in ("cancel", "merge", "restage", "retry", "split")},
     "a proposal of a policy": {"fn_policy_activate", "fn_policy_propose"},

@@ -20,7 +20,10 @@ def tables_with_rows(engine: Engine) -> set[str]:
                    and a.attname in ('unit_id', 'run_id', 'job_id', 'run_id', 'approval_id')"""
         )
     ]
-    return {name for name in names if engine.one(f"select count(*) from {name}")}
+    # How far the checks of invariants have come is one row.
+    return {
+        name for name in names if name != "integrity_watch" and engine.one(f"select count(*) from {name}")
+    }
 
 
 def test_an_ended_run_is_deleted_with_all_its_rows(engine: Engine, clock: Clock):

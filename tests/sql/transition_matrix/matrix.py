@@ -161,10 +161,9 @@ def prepare(db: psycopg.Connection) -> None:
         (APPROVAL_ID,),
     )
     db.execute(
-        """insert into worker_session (session_key_hash, worker_name, executor_class_ids, slot_count,
-               lease_seconds, started_at,
-               last_tick_at, expires_at)
-           values ('', 'w', '{1}', 1, 60, now(), now(), now() + interval '1 day')"""
+        """insert into worker_session (session_key_hash, worker_name, executor_class_ids, claim_class_ids,
+               slot_count, lease_seconds, started_at, last_tick_at, expires_at)
+           values ('', 'w', '{1}', '{1}', 1, 60, now(), now(), now() + interval '1 day')"""
     )
     db.execute(
         """do $$ begin

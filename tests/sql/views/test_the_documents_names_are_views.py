@@ -128,7 +128,7 @@ def test_the_health_of_the_queue_is_one_row_for_each_executor(engine: Engine, cl
 def test_heartbeats_show_which_worker_is_silent(engine: Engine, clock: Clock):
     engine.worker("silent", lease_seconds=5)
     clock.advance(seconds=6)
-    engine.worker("both", ["default", "process"])
+    engine.beat(engine.worker("both", ["default", "process"]))
     engine.one("select fn_worker_close(%s)", (engine.worker("closed"),))
     rows = engine.db.execute(
         "select worker_name, executor_kind, status, last_ok_at is not null from queue_heartbeat order by 1, 2"

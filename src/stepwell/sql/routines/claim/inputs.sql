@@ -55,24 +55,25 @@ begin
     ) as s
     where u.scope in ('step', 'task') and u.item_no is null;
     for v_group in
-        select u.tenant_id, u.version_id, u.def_no, array_agg(u.unit_id order by u.unit_id) as unit_ids
+        select u.tenant_id, u.version_id, u.def_no, u.operation_id, array_agg(u.unit_id order by u.unit_id) as unit_ids
         from (select unnest(p_tenant_ids) as tenant_id, unnest(p_unit_ids) as unit_id) as q
         cross join lateral (
-            select x.tenant_id, x.version_id, x.unit_id, x.parent_id, x.def_no, x.item_no from stepwell.work_unit as x
+            select x.tenant_id, x.version_id, x.unit_id, x.parent_id, x.def_no, x.item_no, x.operation_id from stepwell.work_unit as x
             where x.tenant_id = q.tenant_id and x.unit_id = q.unit_id offset 0
         ) as u
         where u.item_no is not null
-        group by u.tenant_id, u.version_id, stepwell._run_of(u.unit_id), u.parent_id, u.def_no
+        group by u.tenant_id, u.version_id, stepwell._run_of(u.unit_id), u.parent_id, u.def_no, u.operation_id
     loop
         return query select i.* from stepwell._leases_of_items(v_group.tenant_id, v_group.version_id, v_group.def_no,
-            v_group.unit_ids, p_batch_id, v_takes) as i;
+            v_group.operation_id, v_group.unit_ids, p_batch_id, v_takes) as i;
     end loop;
 end
 $$;
 
--- The leases of units that are the same step of one Map. What reads the run or the steps around the Map is evaluated once.
+-- The leases of units that are the same step of one Map with the same operation: that of the step, or the evaluation of its
+-- expressions. What reads the run or the steps around the Map is evaluated once.
 create or replace function stepwell._leases_of_items(
-    p_tenant_id int, p_version_id int, p_def_no int, p_unit_ids bigint[], p_batch_id bigint, p_takes jsonb
+    p_tenant_id int, p_version_id int, p_def_no int, p_operation_id int, p_unit_ids bigint[], p_batch_id bigint, p_takes jsonb
 ) returns setof stepwell.job_lease
 language plpgsql stable
 as $$
@@ -96,7 +97,7 @@ begin
     from stepwell.run_detail as r
     where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(p_unit_ids[1]);
     select o.* into v_operation from stepwell.operation as o
-    where o.tenant_id = p_tenant_id and o.operation_id = v_step.operation_id;
+    where o.tenant_id = p_tenant_id and o.operation_id = p_operation_id;
     v_taken := stepwell._input_taken(v_run.input, p_takes -> v_operation.operation_name,
         coalesce(v_step.inputs, '{}') || '{"item": "", "index": ""}');
     if v_step.inputs is not null then

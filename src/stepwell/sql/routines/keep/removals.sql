@@ -281,7 +281,7 @@ begin
     foreach v_table in array array['unit_output', 'unit_failure', 'unit_checkpoint', 'unit_wake', 'event_wait',
         'unit_progress', 'timer', 'map_item', 'transition_idempotency', 'task_detail', 'task_comments', 'step_block', 'step_escalation',
         'step_input', 'step_run_correction_cycle', 'step_run_prior_audit', 'step_run_output_snapshot', 'policy_verdict',
-        'run_write_count', 'tenant_lease', 'work_unit'] loop
+        'run_write_count', 'tenant_lease', 'job_held', 'incident_hold_clock', 'work_unit'] loop
         execute format(
             'delete from stepwell.%I as x using unnest($1, $2) as q (tenant_id, run_id)
              where x.tenant_id = q.tenant_id
