@@ -96,7 +96,7 @@ def test_another_colour_icon_or_word_of_the_registry_is_shown_without_another_re
             "update i18n_text set text_value = %s where text_key = %s and lang = 'en'", (words, label)
         )
 
-    tell({**kept, "bg": "#123456"}, "Wrapped up")
+    tell({**kept, "bg": "#123456", "contrast_ratio": 12.72}, "Wrapped up")
     try:
         page.goto(f"/runs/{place.run}")
         card = page.locator(".node").filter(has_text="Charge the card")
