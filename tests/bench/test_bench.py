@@ -98,7 +98,8 @@ def check_pages(result: dict[str, Any], table: str) -> None:
 
 def check_problems(result: dict[str, Any], table: str) -> None:
     assert result["problems"]["events"] >= 2_000
-    assert result["problems"]["categories"] == 3
+    # Dead letters and a refused event; a quick run is over before a reader is late.
+    assert result["problems"]["categories"] >= 2
     assert all(read["p50_ms"] > 0 for read in result["problems"]["reads"].values())
     assert "The problems page with" in table
     # Ten million events are written only when somebody asks for them.
