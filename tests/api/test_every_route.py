@@ -46,6 +46,10 @@ FITTING: dict[str, dict[str, Any]] = {
 }
 # Writes that the seeds below do not let succeed: a test of their resource sees them succeed.
 NOT_HERE = {
+    # Workers serve all tenants: only people of the first one may stop them.
+    *(f"POST /api/v1/workers/{{session_id}}/{call}" for call in ("freeze", "unfreeze", "drain", "undrain")),
+    *(f"POST /api/v1/executors/{{executor}}/{call}" for call in ("freeze", "unfreeze")),
+    "POST /api/v1/summaries",
     "DELETE /api/v1/event-routes/{name}",
     "DELETE /api/v1/schedules/{name}",
     "DELETE /api/v1/triggers/{name}",

@@ -6834,8 +6834,8 @@ create function stepwell._leases_end(p_tenant_ids integer[], p_unit_ids bigint[]
 -- function: stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._leases_expire(p_tenant_ids integer[], p_unit_ids bigint[]) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._leases_of_items(p_tenant_id integer, p_version_id integer, p_def_no integer, p_unit_ids bigint[], p_batch_id bigint, p_takes jsonb)
-create function stepwell._leases_of_items(p_tenant_id integer, p_version_id integer, p_def_no integer, p_unit_ids bigint[], p_batch_id bigint, p_takes jsonb) returns SETOF stepwell.job_lease language plpgsql stable;
+-- function: stepwell._leases_of_items(p_tenant_id integer, p_version_id integer, p_def_no integer, p_operation_id integer, p_unit_ids bigint[], p_batch_id bigint, p_takes jsonb)
+create function stepwell._leases_of_items(p_tenant_id integer, p_version_id integer, p_def_no integer, p_operation_id integer, p_unit_ids bigint[], p_batch_id bigint, p_takes jsonb) returns SETOF stepwell.job_lease language plpgsql stable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
