@@ -47,13 +47,15 @@ def crowd(db: psycopg.Connection, name: str, tenants: int, operations: int, jobs
 
 
 def pages(engine: Engine, session: int, limit: int) -> int:
-    """The pages that a claim looks at, of all tables and indexes; the second claim, for warm caches."""
-    for _ in range(2):
+    """The pages that a claim looks at, of all tables and indexes; the least of three: a claim may plan first."""
+    found = []
+    for _ in range(3):
         plan = engine.one(
             "explain (analyze, buffers, format json) select * from fn_job_claim(%s, %s)", (session, limit)
         )[0]["Plan"]
         assert plan["Actual Rows"] == limit
-    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+        found.append(int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]))
+    return min(found)
 
 
 @pytest.mark.parametrize("limit", [1, 50])
