@@ -98,10 +98,10 @@ class Keeper:
         self._look_period = Period(LOOK_PERIOD)
         self._idle_period = Period(IDLE_PERIOD)
         self._watch_mark = -1
-        self._integrity_period = Period(INTEGRITY_PERIOD)
+        self._integrity_period = Period(INTEGRITY_PERIOD, waits_first=True)
         self._refresh_period = Period(REFRESH_PERIOD)
-        self._lag_period = Period(LAG_PERIOD)
-        self._summary_period = Period(SUMMARY_PERIOD)
+        self._lag_period = Period(LAG_PERIOD, waits_first=True)
+        self._summary_period = Period(SUMMARY_PERIOD, waits_first=True)
         self._search_page = 0
         self._has_passed = False
         self._sealing = Sealing(conninfo, anchor, key_file, evidence)

