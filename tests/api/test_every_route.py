@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from tests.api.routes import OPEN, Operation, made, operations, routes
+from tests.api.seeds_of_workers import SAID
 from tests.sql.drive import Engine, human, operation
 from tests.sql.job_graphs.graphing import emit, job, register
 from tests.support.clock import Clock
@@ -116,13 +117,7 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
     workflow_id = emit(engine, "parcels", p_correlation_id=MARK)["workflow_id"]
     held = "select fn_hold_open(%s, 'connector', 'books', %s, 'cli:ops')"
     hold_id = engine.one(held, (tenant_id, MARK))["hold_id"]
-    said = engine.one(
-        """select fn_summary_write(%s, %s, 'executor', 'default', 'yellow', %s, null, 1, null,
-               array[(select concat_ws(':', 'event', e.run_id, e.event_id) from event_log as e
-                   where e.tenant_id = %s order by e.event_id desc limit 1)],
-               stepwell.now() - interval '1 hour', stepwell.now(), '1', 0.9::real)""",
-        (tenant_id, f"{MARK}-ada", MARK, tenant_id),
-    )
+    said = engine.one(SAID, (tenant_id, f"{MARK}-ada", MARK, tenant_id))
     return {
         "executor": "default",
         "summary_id": str(said),
