@@ -47,7 +47,6 @@ FITTING: dict[str, dict[str, Any]] = {
 }
 # Writes that the seeds below do not let succeed: a test of their resource sees them succeed.
 NOT_HERE = {
-    # Workers serve all tenants: only people of the first one may stop them.
     *(f"POST /api/v1/workers/{{session_id}}/{call}" for call in ("freeze", "unfreeze", "drain", "undrain")),
     *(f"POST /api/v1/executors/{{executor}}/{call}" for call in ("freeze", "unfreeze")),
     "POST /api/v1/summaries",
@@ -117,10 +116,9 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
     workflow_id = emit(engine, "parcels", p_correlation_id=MARK)["workflow_id"]
     held = "select fn_hold_open(%s, 'connector', 'books', %s, 'cli:ops')"
     hold_id = engine.one(held, (tenant_id, MARK))["hold_id"]
-    said = engine.one(SAID, (tenant_id, f"{MARK}-ada", MARK, tenant_id))
     return {
         "executor": "default",
-        "summary_id": str(said),
+        "summary_id": str(engine.one(SAID, (tenant_id, f"{MARK}-ada", MARK, tenant_id))),
         "hold_id": hold_id,
         "template_id": "parcels",
         "workflow_id": str(workflow_id),
