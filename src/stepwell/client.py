@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from stepwell.errors import NotFound
+from stepwell.errors import DatabaseUnavailable, NotFound
 from stepwell.handles import JobHandle, RunHandle
 from stepwell.jobs import JobCalls
 from stepwell.local_workers import LocalWorkers
@@ -48,6 +48,8 @@ POLL_LIMIT_SECONDS = 0.5
 # Each pause between two polls is this part of the time already waited.
 POLL_PART = 0.05
 OVERTAKEN_LIMIT_SECONDS = 0.05
+# How long the database may be away while somebody waits for a run.
+AWAY_LIMIT_SECONDS = 60.0
 
 
 class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
@@ -160,7 +162,7 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
 
     async def watch_runs(self, run_ids: Sequence[int]) -> dict[int, tuple[str, Any]]:
         """State and result of runs. From now on the database notifies when one of them ends."""
-        found = await self.perform(runs.watch_runs(self.tenant_id, run_ids))
+        found = await _outlast(lambda: self.perform(runs.watch_runs(self.tenant_id, run_ids)))
         for run_id in run_ids:
             if run_id not in found:
                 raise NotFound(f"run {run_id} does not exist")
@@ -239,17 +241,30 @@ class Client(RunCalls, JobCalls, ScheduleCalls, TenantCalls, WorkflowCalls):
             # The notification came before the answer to the report that ended the run. That answer has
             # the outcome, so wait for it a moment instead of reading the run.
             await end.wait(OVERTAKEN_LIMIT_SECONDS)
-        return end.outcome(run_id) or await self.run_outcome(run_id)
+        told = end.outcome(run_id)
+        return await _outlast(lambda: self.run_outcome(run_id)) if told is None else told
 
     async def until(self, ask: Any, ends: tuple[str, ...], limit_seconds: float | None) -> tuple[str, Any]:
         """Poll until the state is one of `ends`; the pauses grow."""
         began = time.monotonic()
         async with asyncio.timeout(limit_seconds):
             while True:
-                state, result = await ask()
+                state, result = await _outlast(ask)
                 if state in ends:
                     return state, result
                 await asyncio.sleep(_pause(began))
+
+
+async def _outlast(ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask for one who waits: a server that is away for a moment, as in a restart, ends no wait."""
+    deadline = time.monotonic() + AWAY_LIMIT_SECONDS
+    while True:
+        try:
+            return await ask()
+        except DatabaseUnavailable:
+            if time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(POLL_LIMIT_SECONDS)
 
 
 def _pause(began: float) -> float:

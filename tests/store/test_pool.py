@@ -66,3 +66,16 @@ def test_the_error_names_an_unreachable_database(monkeypatch):
 def test_a_probe_names_the_reason_at_once():
     with pytest.raises(DatabaseUnavailable, match="port 1 failed"):
         pools.probe("host=127.0.0.1 port=1 dbname=x")
+
+
+def test_the_connection_of_a_command_is_made_again_after_it_was_lost(empty_dsn):
+    async def scenario() -> tuple[int, int]:
+        async with pools.one_connection(empty_dsn) as one:
+            async with one.connection() as before:
+                pid = before.info.backend_pid
+                await before.close()
+            async with one.connection() as after:
+                return pid, after.info.backend_pid
+
+    before, after = asyncio.run(scenario())
+    assert before != after

@@ -11,6 +11,8 @@ from stepwell.store.calls import leases
 from stepwell.store.calls.leases import LeaseCalls
 from tests.support.wait import until_async
 
+WATCHED = "select exists (select from run_detail where is_watched)"
+
 
 def cut_all(db) -> int:
     """Ends every connection of workers, as a failing network or a restarted server would."""
@@ -43,25 +45,21 @@ def test_after_cut_connections_each_step_is_completed_once(app, play, db):
         async with sw.Worker(app):
             run = await app.start("two")
             await began.wait()
+            waits = [asyncio.create_task(wait) for wait in (run.result(), app.wait([run]))]
+            await until_async(lambda: db.execute(WATCHED).fetchone()[0])
             assert cut_all(db) >= 3
             may_end.set()
             await until_async(lambda: events(db, "workflow.completed") == 1)
-            assert await _patiently(run.result) == "done"
+            result, waited = await asyncio.gather(*waits)
+            assert result == "done"
+            assert [each.state for each in waited.ended] == ["completed"]
+            cut_all(db)
+            assert await run.result() == "done"
 
     play(scenario)
     assert saved == [1, 1]
     assert events(db, "step.completed") == 2
     assert db.execute("select count(*) from unit_failure").fetchone() == (0,)
-
-
-async def _patiently(ask):
-    """Repeats the call: the pool of the client may use a connection that was cut."""
-    for _ in range(20):
-        try:
-            return await ask()
-        except sw.DatabaseUnavailable:
-            continue
-    raise AssertionError("the pool did not recover")
 
 
 def test_leases_of_a_lost_claim_answer_are_read_and_released(app, play, db, monkeypatch):

@@ -7,6 +7,7 @@ from psycopg.types.json import Jsonb
 from stepwell.define import Conditional
 from tests.sql.drive import Engine, Lease
 from tests.sql.graphs.publishing import publish
+from tests.support.wait import until_row
 from tests.worker.resting_stage import BY_HAND, Stage
 from tests.worker.wake_paths import AFTER
 
@@ -188,6 +189,8 @@ def _held(s: Stage, name: str) -> int:
     opened = "select (fn_hold_open(1, 'workflow', %s, 'why', 'cli:ops') ->> 'hold_id')::bigint"
     hold: int = s.engine.one(opened, (name,))
     s.engine.start(name)
+    # A claim that met it before the hold ends would put it there after.
+    until_row(s.db, "select exists (select from job_held where hold_id = %s)", (hold,))
     return hold
 
 

@@ -36,8 +36,9 @@ def watch(engine: Engine) -> int:
 
 def problems(engine: Engine) -> list[tuple[str, int, str, bool]]:
     query = (
-        "select subject, unit_id, remedy_en, closed_at is null from v_governance_problem"
-        " where category_code = 'integrity_warning' order by subject"
+        "select p.subject, p.unit_id, v.remedy_en, p.closed_at is null from governance_problem as p"
+        " inner join v_governance_problem as v on p.problem_id = v.problem_id"
+        " where p.category_code = 'integrity_warning' order by p.subject"
     )
     return engine.db.execute(query).fetchall()
 

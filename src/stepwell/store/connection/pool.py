@@ -128,27 +128,40 @@ async def checked_out(pool: AsyncPool) -> AsyncIterator[psycopg.AsyncConnection[
 @asynccontextmanager
 async def one_connection(conninfo: str) -> AsyncIterator[Connections]:
     """For a command that asks and ends: it fails at once with the reason, where a pool goes on trying."""
+    one = _OneConnection(conninfo)
     try:
-        made = await psycopg.AsyncConnection.connect(
-            named(conninfo), connect_timeout=PROBE_LIMIT_SECONDS, **_connection_settings(prepares=True)
-        )
-    except psycopg.OperationalError as error:
-        raise from_database(error) from error
-    async with made:
-        yield _OneConnection(made)
+        await one.connect()
+        yield one
+    finally:
+        await one.close()
 
 
 class _OneConnection:
-    """Gives the same connection to one caller at a time."""
+    """Gives the same connection to one caller at a time; after it was lost, a new one."""
 
-    def __init__(self, connection: psycopg.AsyncConnection[TupleRow]) -> None:
-        self._connection = connection
+    def __init__(self, conninfo: str) -> None:
+        self._conninfo = named(conninfo)
+        self._made: psycopg.AsyncConnection[TupleRow] | None = None
         self._turn = asyncio.Lock()
+
+    async def connect(self) -> psycopg.AsyncConnection[TupleRow]:
+        try:
+            self._made = await psycopg.AsyncConnection.connect(
+                self._conninfo, connect_timeout=PROBE_LIMIT_SECONDS, **_connection_settings(prepares=True)
+            )
+        except psycopg.OperationalError as error:
+            raise from_database(error) from error
+        return self._made
+
+    async def close(self) -> None:
+        if self._made is not None:
+            await self._made.close()
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[TupleRow]]:
         async with self._turn:
-            yield self._connection
+            made = self._made
+            yield await self.connect() if made is None or made.closed else made
 
 
 def probe(conninfo: str) -> None:
