@@ -139,6 +139,16 @@ def _a_job(engine: Engine, people: People, clock: Clock) -> int:
     return job_id
 
 
+def _held(make: Situation, kind: str = "workflow", value: str = "w") -> Situation:
+    def situation(engine: Engine, people: People, clock: Clock) -> int:
+        unit = make(engine, people, clock)
+        engine.one("select fn_hold_open(1, %s, %s, 'an incident', 'olga')", (kind, value))
+        return unit
+
+    situation.__name__ = f"{make.__name__}_held_by_{kind}"
+    return situation
+
+
 def _run_of(make: Situation) -> Situation:
     def situation(engine: Engine, people: People, clock: Clock) -> int:
         return make(engine, people, clock) >> 20 << 20
@@ -177,7 +187,8 @@ SITUATIONS: tuple[Situation, ...] = (
     _completed, _may_be_reopened, _given_up, _of_a_paused_run, _of_a_worker, _failed, _dead,
     _dead_and_requested, _a_job, _run_of(_ready), _run_of(_completed), _run_of(_of_a_paused_run),
     _run_of(_dead), _run_of(_dead_and_requested), _run_of(_given_up), _cancelled_run, _may_be_cancelled,
-    _failed_sub_run,
+    _failed_sub_run, *(_held(make) for make in (_ready, _claimed, _a_claimed_task, _waiting, _long_blocked)),
+    _held(_may_be_reopened), _held(_dead), _held(_ready, "person", "ada"), _held(_claimed, "person", "ada"),
 )  # fmt: skip
 
 

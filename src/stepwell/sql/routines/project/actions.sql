@@ -168,6 +168,10 @@ begin
     if p_action.is_for_people then
         perform stepwell._step_people_check(p_unit);
     end if;
+    if p_action.verb = 'step.work' and p_action.action not in ('release', 'comment', 'escalate') then
+        perform stepwell._hold_refuse(p_unit.tenant_id, p_unit.unit_id, case when p_action.to_state is not null then
+            (select p.name_key from stepwell.person as p where p.tenant_id = p_unit.tenant_id and p.person_id = p_person_id) end);
+    end if;
     case p_action.action
         when 'claim' then
             perform stepwell._claim_check(p_unit, p_person_id);
