@@ -148,7 +148,7 @@ DIALOGS: dict[str, dict[str, Opener]] = {
         "replay-propose": wrong("/governance/dead-letters", "^Propose replay"),
         "replay-stop": wrong("/governance/dead-letters", "^Stop plan"),
     },
-    "pages/governance/GovernanceProblemView.vue": {
+    "pages/governance/SubjectList.vue": {
         "problem-close": wrong("/governance/problems?category=dead_letter", "^Close"),
     },
     "pages/governance/HoldDialog.vue": {"hold-open": press("/governance/problems", "^Hold…")},

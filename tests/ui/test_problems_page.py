@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import psycopg
@@ -11,7 +12,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.sql.drive import Engine, human, operation
 from tests.support.clock import Clock
+from tests.support.wait import until_row
 
+# A subject has a list of its events inside.
+SUBJECTS = "[data-testid=subjects] > li"
 PICTURES = os.environ.get("PICTURES_FOLDER")
 
 
@@ -77,13 +81,13 @@ def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: E
         counted(page, category, 1)
         if PICTURES:
             row(page, category).get_by_role("link").first.click()
-            expect(page.get_by_test_id("subjects").get_by_role("listitem")).to_have_count(1)
+            expect(page.locator(SUBJECTS)).to_have_count(1)
             picture(page, f"problems-{category}")
     expect(page.get_by_text("8 open in 8 of 10 categories")).to_be_visible()
     picture(page, "problems")
     # Down to the list, then to the timeline of the run.
     row(page, "overdue_step").get_by_role("link", name="Overdue steps").click()
-    subject = page.get_by_test_id("subjects").get_by_role("listitem")
+    subject = page.locator(SUBJECTS)
     expect(subject).to_contain_text("sign")
     subject.get_by_role("link", name="Timeline").click()
     expect(page.get_by_role("row").filter(has_text="step.deadline_missed")).to_be_visible()
@@ -110,13 +114,72 @@ def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: E
     # A person closes the others, with a reason.
     for category in ("schema_violation", "integrity_warning"):
         row(page, category).get_by_role("link").first.click()
-        page.get_by_test_id("subjects").get_by_role("button", name="Close").click()
+        page.get_by_test_id("facts").get_by_role("button", name="Close").click()
         page.get_by_label("Reason").fill("mended at its source")
         page.get_by_role("dialog").get_by_role("button", name="Close").click()
         counted(page, category, 0)
     expect(page.get_by_text("0 open in 0 of 10 categories")).to_be_visible()
     expect(row(page, "silent_worker")).to_contain_text("closed by keeper")
     picture(page, "problems-clear")
+
+
+def test_a_problem_shows_its_cause_what_helps_and_what_is_said_of_it(page: Page, engine: Engine, clock: Clock):
+    """Beside the categories: the chosen one with the button that helps, its events, and sentences with their evidence."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    engine.person("ben")
+    late = [engine.start("desk") for _ in range(3)]
+    engine.start("w")
+    session = engine.worker("orders:host-1")
+    engine.complete(session, *engine.claim(session))
+    engine.beat(session)
+    clock.advance(minutes=20)
+    engine.timers()
+    engine.beat(session)
+    engine.one("select fn_problems_watch()")
+    engine.one("select fn_summaries_write()")
+    number = engine.one("select max(problem_id)::text from governance_problem")
+    ref = engine.one("select concat_ws(':', 'event', run_id, event_id) from event_log order by event_id desc")
+    engine.one(
+        "select fn_summary_write(1, 'ada', 'problem', %s, 'yellow', 'Three desks wait for one signer.',"
+        " 'Ba bàn chờ một người ký.', 1, 1, array[%s], stepwell.now() - interval '1 hour',"
+        " stepwell.now(), 'model-1', 0.4)",
+        (number, ref),
+    )
+    page.goto("/governance/problems?category=overdue_step")
+    subjects = page.locator(SUBJECTS)
+    facts = page.get_by_test_id("facts")
+    expect(facts).to_have_count(1)
+    expect(page.get_by_test_id("worker-sentences")).to_contain_text("orders:host-1")
+    expect(page.get_by_test_id("worker-sentences").get_by_test_id("said")).to_contain_text("event")
+    # Beside the table, not below it.
+    table, panel = page.get_by_test_id("categories").bounding_box(), facts.bounding_box()
+    assert table and panel and panel["x"] > table["x"] + table["width"] - 1
+    expect(facts.get_by_text("Who can change it")).to_be_visible()
+    expect(facts.get_by_role("list", name="Last events")).to_contain_text("step.deadline_missed")
+    expect(facts.get_by_text("Three desks wait for one signer.")).to_be_visible()
+    expect(facts.get_by_test_id("said")).to_contain_text("agent 0.40 · not sure enough")
+    picture(page, "problems-wide")
+    # The button that helps, for who may.
+    facts.get_by_role("button", name="Claim").click()
+    claimed = "select unit_id from work_unit where pic_id is not null and scope = 'step'"
+    until_row(engine.db, f"select exists ({claimed})")
+    unit = engine.one(claimed)
+    assert unit >> 20 in late
+    assert engine.state(unit) in ("in_progress", "overdue")
+    page.keyboard.press("j")
+    expect(subjects.nth(1)).to_have_class("current")
+    subjects.nth(2).get_by_role("button").first.click()
+    expect(subjects.nth(2).get_by_test_id("facts")).to_be_visible()
+    facts.get_by_role("link", name="Open step").click()
+    expect(page).to_have_url(re.compile(r"/runs/\d+\?step=1$"))
+    for look, size in (("dark", 1440), ("dark", 390), ("contrast", 1440)):
+        page.set_viewport_size({"width": size, "height": 900})
+        page.goto("/governance/problems?category=overdue_step")
+        expect(facts.get_by_role("list", name="Last events")).to_be_visible()
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", look)
+        # Nothing of it is cut off at the side.
+        assert page.evaluate("document.documentElement.scrollWidth") <= size
+        picture(page, f"problems-{look}-{size}")
 
 
 def test_a_long_list_below_does_not_fold_the_categories(page: Page, engine: Engine):

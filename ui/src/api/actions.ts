@@ -24,6 +24,10 @@ export function isHelp(action: UnitAction): boolean {
   return helps.has(action.action);
 }
 
+export function readUnitActions(unit: string, signal?: AbortSignal): Promise<UnitAction[]> {
+  return getJson<Answer<"unit_actions">>(`/units/${encodeURIComponent(unit)}/actions`, signal);
+}
+
 export function readRunActions(run: string, signal?: AbortSignal): Promise<UnitAction[]> {
   return getJson<Answer<"run_actions">>(`/runs/${encodeURIComponent(run)}/actions`, signal);
 }

@@ -22,6 +22,11 @@ export function readTimeline(by: Record<string, string>, cursor: string | null, 
   return getJson<Page<EventRow>>(`/events?${query}`, signal);
 }
 
+/** The newest events of a unit or run, few. */
+export function readLastEvents(by: Record<string, string>, signal?: AbortSignal): Promise<EventRow[]> {
+  return getJson<Page<EventRow>>(`/events?${new URLSearchParams({ ...by, limit: "3" })}`, signal).then((page) => page.items);
+}
+
 export function readLag(seconds: number, signal?: AbortSignal): Promise<Lag[]> {
   return getJson<Lag[]>(`/governance/lag?window=${seconds}`, signal);
 }

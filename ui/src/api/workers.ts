@@ -21,8 +21,16 @@ export function readExecutors(signal?: AbortSignal): Promise<Executor[]> {
   return getJson<Executor[]>("/executors", signal);
 }
 
-export function readSummaries(id: string, signal?: AbortSignal): Promise<Summary[]> {
-  return getJson<Page<Summary>>(`/summaries?kind=worker&subject=${encodeURIComponent(id)}`, signal).then((page) => page.items);
+type SaidAbout = "worker" | "executor" | "problem";
+
+/** The sentences about one worker, executor or problem, the newest first. */
+export function readSaidOf(kind: SaidAbout, subject: string, signal?: AbortSignal): Promise<Summary[]> {
+  return getJson<Page<Summary>>(`/summaries?kind=${kind}&subject=${encodeURIComponent(subject)}`, signal).then((page) => page.items);
+}
+
+/** The newest sentences about all of a kind. */
+export function readSaid(kind: SaidAbout, signal?: AbortSignal): Promise<Summary[]> {
+  return getJson<Page<Summary>>(`/summaries?kind=${kind}&limit=${workersShown}`, signal).then((page) => page.items);
 }
 
 export function readSummaryEvents(id: string, signal?: AbortSignal): Promise<SummaryEvent[]> {

@@ -1,0 +1,24 @@
+import type { Subject } from "../../api/governance";
+
+const placeBits = 20n;
+
+/** By what the events of a subject are found; null when it has none of its own. */
+export function timelineOf(subject: Subject): Record<string, string> | null {
+  if (subject.trace_id) return { trace: subject.trace_id };
+  if (subject.run_id) return { run: subject.run_id };
+  return subject.unit_id ? { unit: subject.unit_id } : null;
+}
+
+/** The number of the step in its run; null when the subject is a run, a job or no unit. */
+export function stepOf(subject: Pick<Subject, "run_id" | "unit_id">): number | null {
+  if (!subject.run_id || !subject.unit_id) return null;
+  const no = Number(BigInt(subject.unit_id) & ((1n << placeBits) - 1n));
+  return no === 0 ? null : no;
+}
+
+/** The page of the step or run that a subject is about. */
+export function placeOf(subject: Subject): string | null {
+  if (!subject.run_id) return null;
+  const no = stepOf(subject);
+  return no === null ? `/runs/${subject.run_id}` : `/runs/${subject.run_id}?step=${no}`;
+}
