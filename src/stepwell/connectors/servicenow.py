@@ -90,9 +90,9 @@ class ServiceNowConnector:
         return _table(target) if operation == "create" else _record_path(target)[1:]
 
     def effect_form(self, operation: str, target: str, fields: Mapping[str, Any]) -> str:
-        """`sn:{table}:{operation}:{instance}:{sys_id}`."""
+        """`sn:{table}:{operation}:{instance}:{sys_id}`; another host than name.service-now.com is written out."""
         table, _, record = target.partition("/")
-        instance = (urlsplit(self._base_url).hostname or "").partition(".")[0]
+        instance = urlsplit(self._base_url).netloc.lower().removesuffix(".service-now.com")
         return ":".join(part for part in ("sn", table, operation, instance, record) if part)
 
     async def perform(self, action: Action) -> Effect:

@@ -14,7 +14,7 @@ APPROVE: Final = "stepwell_approve"
 REJECT: Final = "stepwell_reject"
 REASON: Final = "reason"
 REASON_LENGTH_LIMIT: Final = 1_000
-TIERS: Final = {1: "low", 2: "medium", 3: "high"}
+TIERS: Final = {1: "low", 2: "med", 3: "high"}
 HEADS: Final = {
     "requested": "⏳ Approval needed",
     "approved": "✅ Approved",
