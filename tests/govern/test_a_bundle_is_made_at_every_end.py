@@ -1,4 +1,4 @@
-"""A run that ends again, or whose approvals and receipts change after its end, gets its bundle again (003, section 8)."""
+"""A run that ends again, or whose approvals and receipts change after its end, gets its bundle again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from stepwell.govern.verify import verify
 from stepwell.keeper import Keeper
-from tests.sql.drive import Engine, Lease, human, operation
+from tests.sql.drive import Engine, Lease, operation
 from tests.support.deciding import deciding
 from tests.support.roles import as_process
 from tests.support.wait import until
@@ -89,7 +89,8 @@ def test_a_failed_run_that_is_retried_has_the_bundle_of_its_last_end(engine: Eng
     keep(engine, dsn)
     assert newest(engine, run_id)["run.json"]["state_code"] == "failed"
     # The keeper sees the request before it is granted. The effect is not made again, so nothing is judged.
-    engine.db.execute("update dot_config set config_value = 'true' where config_key = 'approval.required.replay'")
+    required = "update dot_config set config_value = 'true' where config_key = %s"
+    engine.db.execute(required, ("approval.required.replay",))
     asked = engine.one("select fn_run_retry(1, %s, 'ada')", (run_id,))
     keep(engine, dsn)
     engine.one(deciding("approve", "ben"), (asked["approval_id"],))

@@ -90,7 +90,7 @@ class ServiceNowConnector:
         return _table(target) if operation == "create" else _record_path(target)[1:]
 
     def effect_form(self, operation: str, target: str, fields: Mapping[str, Any]) -> str:
-        """`sn:{table}:{operation}:{instance}:{sys_id}`; another host than name.service-now.com is written out."""
+        """`sn:{table}:{operation}:{instance}:{sys_id}`; a host elsewhere than service-now.com is whole."""
         table, _, record = target.partition("/")
         instance = urlsplit(self._base_url).netloc.lower().removesuffix(".service-now.com")
         return ":".join(part for part in ("sn", table, operation, instance, record) if part)
