@@ -14,7 +14,9 @@ from tests.support.clock import Clock
 from tests.support.deciding import deciding
 
 ASK = "select fn_state_transition_validate(%s, %s, %s, %s, %s, %s, %s, %s)"
-REQUIRED = "update dot_config set config_value = 'true' where config_key = 'approval.required.workflow_cancel'"
+REQUIRED = (
+    "update dot_config set config_value = 'true' where config_key = 'approval.required.workflow_cancel'"
+)
 # 000 §5.1, R-1 to R-3, state by state.
 COLOURS = {
     "not_started": "gray", "skipped": "gray",
@@ -128,9 +130,7 @@ def bring(engine: Engine, people: People, clock: Clock, unit: int, state: str) -
 
 @pytest.mark.requirement("RU-01", "RU-02", "RU-04")
 @pytest.mark.parametrize("state", [state for state in COLOURS if state != "skipped"])
-def test_each_state_has_the_colour_of_the_document(
-    engine: Engine, people: People, clock: Clock, state: str
-):
+def test_each_state_has_the_colour_of_the_document(engine: Engine, people: People, clock: Clock, state: str):
     """One mandatory step in each state; an optional one beside it that pulls nothing, whatever it is in."""
     engine.publish(
         "w",
@@ -158,10 +158,8 @@ def test_each_state_has_the_colour_of_the_document(
 
 
 @pytest.mark.requirement("SM-12")
-def test_the_event_of_t12r_names_the_audit_row_of_what_could_not_be_completed(
-    engine: Engine, people: People
-):
-    """4.2: T12r carries prior_audit_id, correction_reason and approval_id; the audit row has the closing state."""
+def test_the_event_of_t12r_names_the_audit_row_of_what_could_not_be_completed(engine: Engine, people: People):
+    """4.2: T12r carries prior_audit_id, correction_reason and approval_id."""
     engine.publish("w", human("sign", role="office"))
     unit = engine.unit(engine.start("w"), "sign")
     people.claim(unit, "ada")
@@ -228,4 +226,7 @@ def test_a_long_block_is_escalated_with_an_approval_after_the_time_of_its_class(
         people.block_escalate(unit, "ben")
     approval = granted(engine, "block_escalate", unit)
     people.block_escalate(unit, "ben", approval_id=approval)
-    assert (engine.state(unit), engine.one("select fn_step_blocked_severity(%s)", (unit,))) == ("blocked", "red")
+    assert (engine.state(unit), engine.one("select fn_step_blocked_severity(%s)", (unit,))) == (
+        "blocked",
+        "red",
+    )
