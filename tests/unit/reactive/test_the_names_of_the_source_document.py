@@ -229,7 +229,7 @@ def test_the_flow_graph_is_walked():
 
 @pytest.mark.requirement("RX-14")
 def test_nobody_sets_a_status_past_the_log():
-    """002 lets the hub set `statusMap.get(node).value`, and forbids it in its constraints: the log decides."""
+    """002 lets the hub set `statusMap.get(node).value`, and forbids it elsewhere: the log decides."""
     root = WorkflowReactiveRoot(CHAIN)
     with pytest.raises(TypeError):
         root.status_map["a"] = root.status("b")  # type: ignore[index]
