@@ -143,3 +143,26 @@ def test_an_effect_that_is_settled_after_the_end_is_in_the_bundle(engine: Engine
     count = bundle_count(engine)
     keep(engine, dsn)
     assert bundle_count(engine) == count
+
+
+@pytest.mark.requirement("RT-10")
+def test_a_bundle_has_the_shapes_of_inputs_and_outputs_and_no_value(engine: Engine, dsn: str):
+    """003, 8: inputs and outputs as metadata only, verdicts, receipts, costs, checkpoints of the chain."""
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w", {"customer": "Rosalind", "amount": 40})
+    session = engine.worker()
+    (lease,) = engine.claim(session)
+    act(engine, session, lease)
+    engine.complete(session, lease, output={"invoice": "Elion-7"})
+    keep(engine, dsn)
+    files = newest(engine, run_id)
+    shapes = {one["label"]: one["shape"] for one in files["values.json"]}
+    assert shapes[f"input:{run_id}"] == ["$: object", "$.amount: number", "$.customer: string"]
+    assert shapes[f"output:{lease.unit_id}:1"] == ["$: object", "$.invoice: string"]
+    assert {"decisions.json", "approvals.json", "receipts.json", "costs.json"} <= set(files)
+    data = engine.one("select data from evidence_file")
+    with zipfile.ZipFile(io.BytesIO(data)) as bundle:
+        whole = b"".join(bundle.read(name) for name in bundle.namelist())
+        assert bundle.read("chain.jsonl").count(b"\n") >= 1
+    assert b"Rosalind" not in whole
+    assert b"Elion-7" not in whole
