@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from tests.sql.binding import as_role, token
 from tests.sql.drive import Engine, human, operation
 from tests.sql.people.asking import People, refused
 from tests.support.clock import Clock
@@ -216,8 +217,8 @@ def test_a_long_block_is_escalated_with_an_approval_after_the_time_of_its_class(
     engine.db.execute(
         "insert into dot_config values ('block_severity.review_seconds.urgent', '60', 'for the test')"
     )
-    engine.publish("w", human("first", role="office"), human("second", role="office"), edges=[])
-    engine.db.execute("update workflow_registry set workflow_class = 'urgent'")
+    both = (human("first", role="office"), human("second", role="office"))
+    engine.publish("w", *both, edges=[], workflow_class="urgent")
     unit = engine.unit(engine.start("w"), "second")
     people.claim(unit, "ada")
     people.block(unit, "ada", "other")
@@ -230,3 +231,17 @@ def test_a_long_block_is_escalated_with_an_approval_after_the_time_of_its_class(
         "blocked",
         "red",
     )
+
+
+@pytest.mark.requirement("RT-07", "SM-22")
+def test_one_browser_is_one_reviewer(engine: Engine, people: People):
+    """Somebody who is refused as ada types ben: the name comes from the binding, not from the keyboard."""
+    engine.publish("w", human("sign"))
+    unit = engine.unit(engine.start("w"), "sign")
+    asked = engine.one("select fn_approval_request(1, 'reopen', %s, 'ada', p_quorum => 2)", (unit,))
+    text = token(engine.db, 1, "ada", ("reviewer",))
+    for name, said in (("ada", "the requester"), ("ben", "bound to ada and cannot act as ben")):
+        with pytest.raises(psycopg.Error, match=said) as caught, as_role(engine.db, "stepwell_api", text):
+            engine.db.execute(deciding("approve", name), (asked,))
+        assert caught.value.sqlstate == "SW007"
+    assert engine.state(asked) == "requested"
