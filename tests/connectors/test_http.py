@@ -164,11 +164,21 @@ def test_an_unreachable_server_is_unavailable(perform):
         perform(connector, "post", "/x")
 
 
-def test_a_redirect_is_not_followed(server, tickets, perform):
-    server.answer = lambda _: Reply(307, headers={"Location": server.url + "/elsewhere"})
-    with pytest.raises(EffectRefused, match="redirects are not followed"):
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (301, EffectRefused), (307, EffectRefused), (308, EffectRefused),
+        # Many services answer so after they did what a form asked for.
+        (302, EffectUnknown), (303, EffectUnknown),
+    ],
+)  # fmt: skip
+def test_a_redirect_is_not_followed(server, tickets, perform, status: int, error: type[Exception]):
+    server.answer = lambda _: Reply(status, headers={"Location": server.url + "/elsewhere"})
+    with pytest.raises(error, match="redirects are not followed"):
         perform(tickets, "post", "/tickets")
-    assert [seen.path for seen in server.seen] == ["/v2/tickets"]
+    with pytest.raises(EffectRefused, match="redirects are not followed"):
+        perform(tickets, "get", "/tickets")
+    assert [seen.path for seen in server.seen] == ["/v2/tickets"] * 2
 
 
 def test_a_write_with_an_answer_that_is_too_large_still_counts(server, perform):

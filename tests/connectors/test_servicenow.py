@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 
 import pytest
 
-from stepwell.connectors.base import Connector, EffectRefused, EffectUnavailable, EffectUnknown
+from stepwell.connectors.base import Action, Connector, EffectRefused, EffectUnavailable, EffectUnknown
 from stepwell.connectors.secrets import SecretRef
 from stepwell.connectors.servicenow import ServiceNowConnector
 from stepwell.connectors.transport import HttpLimits
@@ -64,6 +65,8 @@ class TableApi:
 
     def change(self, record: dict[str, str], values: dict[str, object]) -> dict[str, str]:
         record.update({name: "" if value is None else str(value) for name, value in values.items()})
+        # The table API cuts a text at the length of its field and says nothing.
+        record.update({name: text[:100] for name, text in record.items() if name == "correlation_id"})
         count = int(record.get("sys_mod_count", "-1")) + 1
         record.update(sys_mod_count=str(count), sys_updated_on=f"2026-01-01 00:00:{count:02}")
         return record
@@ -148,6 +151,31 @@ def test_a_record_is_created_once_and_found_by_its_key(now, table, perform, conf
     assert perform(now, "create", "incident", values).external_id == INCIDENT
     assert len(server.writes()) == 1
     assert table.records[ID]["correlation_id"] == "run-7:notify:1"
+
+
+@pytest.mark.requirement("RT-15")
+def test_a_record_with_a_long_key_is_found_and_another_with_the_same_beginning_is_not(
+    now, table, perform, confirm, server
+):
+    key, values = f"{'x' * 120}:1", {"values": {"short_description": "x"}}
+    perform(now, "create", "incident", values, key=key)
+    assert confirm(now, "create", "incident", values, key=key).external_id == INCIDENT
+    assert perform(now, "create", "incident", values, key=key).external_id == INCIDENT
+    assert confirm(now, "create", "incident", values, key=f"{'x' * 120}:2") is None
+    assert len(server.writes()) == 1
+
+
+@pytest.mark.requirement("RT-05", "RT-15")
+def test_the_same_key_of_another_tenant_is_another_effect(now, table, perform):
+    """003, 4.1: a key is unique in its tenant; two tenants may use one account of the other system."""
+    values = {"values": {"short_description": "x"}}
+    perform(now, "create", "incident", values, key="order-7")
+    other = Action(2, now.name, "create", "incident", values, "order-7", reversible=True)
+    assert asyncio.run(now.confirm(other)) is None
+    keys = {"order-7": "2~order-7", "ann@example.com": "2~ann@example.com", "": ""}
+    keys |= dict.fromkeys(("sn:x@0123456789ab:5:0", "sn:x@0123456789ab:5:0#2"), "")
+    sent = {key: Action(2, "now", "create", "incident", {}, key).sent_key for key in keys}
+    assert sent == {key: wanted or key for key, wanted in keys.items()}
 
 
 def test_a_reversal_of_a_create_deletes_the_record(now, table, perform, confirm):

@@ -70,6 +70,28 @@ def test_a_card_shows_the_difference_of_a_policy_change():
     assert "deny-all" in shown
 
 
+def test_a_card_shows_what_a_plan_of_replays_would_repeat():
+    effects = [{"connector": "shop", "operation": "refund", "count": 3}]
+    about = {"kind": "replay", "letters": 40, "runs": 12, "effects": effects, "stages": [1, 10, 29]}
+    blocks = draw(1, {**ACT, "action": "replay_plan", "about": about})[1]
+    shown = words(blocks)
+    for part in ("asks to replay 40 dead letters of 12 runs", "*What is repeated*", "refund", "29"):
+        assert part in shown
+    assert [one["text"]["text"] for one in blocks[-1]["elements"]] == ["Approve", "Reject…"]
+
+
+def test_a_card_names_the_receipt_that_an_action_would_undo():
+    assert "undoes receipt 9.2" in words(
+        draw(1, {**ACT, "about": {**ACT["about"], "reverses": (9 << 20) + 2}})[1]
+    )
+
+
+def test_what_the_card_does_not_know_cannot_be_approved_in_slack():
+    _, blocks = draw(1, {**ACT, "about": {**ACT["about"], "side_effects": ["burns the house"]}})
+    assert [one["text"]["text"] for one in blocks[-1]["elements"]] == ["Reject…"]
+    assert "does not show everything" in words(blocks)
+
+
 @pytest.mark.parametrize("state", sorted(set(HEADS) - {"requested"}))
 def test_the_card_of_an_ended_approval_has_no_buttons_and_shows_the_end(state):
     votes = [{"voter": "ben", "decision": "reject", "reason": "no"}]
@@ -141,6 +163,7 @@ def test_slack_accepts_every_card_and_no_text_mentions_a_user(approval, has_butt
         {"about": {**ACT["about"], "fields": {"a": "&" * 700, "amount": 1_000_000}}},
         {"about": {**ACT["about"], "target": "/" + "x" * 300}},
         {"about": {"kind": "policy", "diff": {"added": [{"name": "x" * 2_900}]}}},
+        {"about": {"kind": "replay", "letters": 1, "effects": [{"target": "x" * 2_900}]}},
     ],
     ids=lambda padded: next(iter(padded)),
 )

@@ -24,6 +24,11 @@ def test_a_connector_gives_the_form_of_the_document():
     assert effect_form(now, "update", f"incident/{SYS_ID}", {}) == f"sn:incident:update:acme:{SYS_ID}"
     assert effect_form(now, "create", "incident", {}) == "sn:incident:create:acme"
     assert effect_form(slack, "post", "C012345678", {"thread_ts": "17.1"}) == "slack:post:C012345678:17.1"
+    # A key identifies the effect: two instances whose hosts begin alike have different keys.
+    hosts = ["dev.acme.example", "dev.other.example", "127.0.0.1:8001", "127.0.0.1:8002"]
+    elsewhere = [ServiceNowConnector("snow", f"http://{host}", secret=secret) for host in hosts]
+    forms = [effect_form(one, "create", "incident", {}) for one in elsewhere]
+    assert forms == [f"sn:incident:create:{host}" for host in hosts]
 
 
 @pytest.mark.requirement("RT-05", "RT-15")
@@ -138,3 +143,52 @@ def test_a_receipt_of_an_earlier_release_is_found_by_its_step(app, play, db, tur
     play(scenario)
     assert len(ledger.keys()) == 1
     assert len(receipts(db)) == 1
+
+
+@pytest.mark.requirement("RT-05", "RT-15")
+@pytest.mark.parametrize("same", ["return", "refuse"])
+def test_an_effect_that_was_reversed_is_made_again_for_another_run(app, play, db, ledger, acts, same: str):
+    """003, 4.2: a stored result is returned if its status is success; what was undone is not there."""
+    put_in_force(
+        db, rule("undo", "allow", "$.reverses > 0", priority=1), rule("free", "allow", same_effect=same)
+    )
+
+    async def scenario():
+        async with sw.Worker(app):
+            for _ in range(3):
+                await (await acts({"fields": {"amount": 5}, "op": "add"})).result()
+                newest, *_ = await app.receipts()
+                assert newest.state_code == "confirmed"
+                await (await app.reverse(newest.receipt_id, reason="a mistake")).result()
+
+    play(scenario)
+    assert [line["op"] for line in ledger.lines()] == ["add", "remove"] * 3
+    made = [line["key"] for line in ledger.lines() if line["op"] == "add"]
+    assert len(set(made)) == 3, "three effects have three keys"
+
+
+@pytest.mark.requirement("RT-05", "RT-15")
+def test_a_connector_with_another_form_finds_what_the_step_did(app, play, db, turn, ledger):
+    """A step may be retried after a release that gives the keys of a connector another form."""
+    put_in_force(db, rule("free", "allow"))
+
+    @app.operation(retry=sw.Retry(max_attempts=3))
+    async def book(ctx: sw.Context):
+        ledger.effect_form = lambda *_: f"form-{ctx.attempt}"
+        for _ in range(2):
+            await ctx.act("ledger", "add", "A", {"n": 1})
+        if ctx.attempt == 1:
+            raise RuntimeError("after it")
+
+    app.publish(sw.Workflow("one", sw.Operation("book")))
+
+    async def scenario():
+        async with sw.Worker(app):
+            run = await app.start("one")
+            await until_async(lambda: state_of(db) == "failed")
+            turn.on(minutes=1)
+            await run.result()
+
+    play(scenario)
+    assert len(ledger.keys()) == 2
+    assert all(key.startswith("form-1:") for _, key in receipts(db))

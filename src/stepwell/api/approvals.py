@@ -127,7 +127,7 @@ class Request(Body):
     unit_id: int = Field(ge=1, lt=NUMBER_LIMIT, description="number of the step; of a run times 1048576")
     reason: str | None = Field(default=None, max_length=2000, examples=["the wrong invoice was attached"])
     quorum: int = Field(default=1, ge=1, le=2, description="how many must approve")
-    tier: int = Field(default=1, ge=1, le=3, description="1 low, 2 medium, 3 high")
+    tier: int = Field(default=1, ge=1, le=3, description="1 low, 2 med, 3 high")
     expires_seconds: int | None = Field(default=None, ge=1, le=31_536_000)
     approvers: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
         default=None, min_length=1, max_length=50, description="only these people decide", examples=[["ben"]]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
@@ -25,6 +26,8 @@ __all__ = [
     "effect_form",
 ]
 
+FIRST_TENANT: Final = 1
+_OF_A_STEP: Final = re.compile(r"@[0-9a-f]{12}:[0-9]+:[0-9]+(#[0-9]+)?\Z")
 FIELD_TYPES: Final = ("string", "number", "integer", "boolean", "array", "object")
 
 
@@ -39,6 +42,16 @@ class Action:
     fields: Mapping[str, Any] = field(default_factory=dict)
     idempotency_key: str = ""
     reversible: bool = False
+
+    @property
+    def sent_key(self) -> str:
+        """The key for other systems: two tenants may use one account there, each with its own keys.
+
+        A key that ends with its step is never that of another tenant. The first tenant has plain keys.
+        """
+        key = self.idempotency_key
+        is_plain = self.tenant_id == FIRST_TENANT or not key or _OF_A_STEP.search(key)
+        return key if is_plain else f"{self.tenant_id}~{key}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ class HttpConnector:
         with opened_secrets() as opened:
             prior = await self._prior(action, opened) if operation.keeps_prior else None
             answer = await self._request(
-                operation.method, action.target, opened, key=action.idempotency_key,
+                operation.method, action.target, opened, key=action.sent_key,
                 body=dict(action.fields) if action.fields else None, accepts=_accepted(operation),
             )  # fmt: skip
             if answer.status == operation.busy_status:
@@ -251,7 +251,7 @@ class _NoValue(Exception):
 
 
 def _known_of(action: Action) -> dict[str, Any]:
-    return {"key": action.idempotency_key, "target": action.target, "fields": action.fields}
+    return {"key": action.sent_key, "target": action.target, "fields": action.fields}
 
 
 def _filled(text: str, known: Mapping[str, Any], *, escapes: bool) -> str:

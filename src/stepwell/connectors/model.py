@@ -104,7 +104,7 @@ class ModelConnector:
         with opened_secrets() as opened:
             headers = {"Content-Type": "application/json"}
             if action.idempotency_key:
-                headers["Idempotency-Key"] = action.idempotency_key
+                headers["Idempotency-Key"] = action.sent_key
             if self._secret is not None:
                 headers["Authorization"] = f"Bearer {opened.open(self._secret).reveal()}"
             body = {**action.fields, "model": action.target, "stream": False}

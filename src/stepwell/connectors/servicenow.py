@@ -5,6 +5,7 @@ an effect with the earlier values. A record that another user has changed in the
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -26,6 +27,8 @@ from stepwell.connectors.transport import Answer, HttpLimits, exchange
 # The fields that identify a version of a record.
 VERSION_FIELDS: Final = ("sys_mod_count", "sys_updated_on")
 FIELDS_LIMIT: Final = 100
+# The length of `correlation_id`.
+KEY_LENGTH_LIMIT: Final = 100
 FIELD_TYPES: Final = {"names": "array", "values": "object", "expect": "object"}
 _TABLE: Final = re.compile(r"[a-z][a-z0-9_]{0,79}")
 _RECORD: Final = re.compile(r"([a-z][a-z0-9_]{0,79})/([0-9a-f]{32})")
@@ -90,9 +93,9 @@ class ServiceNowConnector:
         return _table(target) if operation == "create" else _record_path(target)[1:]
 
     def effect_form(self, operation: str, target: str, fields: Mapping[str, Any]) -> str:
-        """`sn:{table}:{operation}:{instance}:{sys_id}`."""
+        """`sn:{table}:{operation}:{instance}:{sys_id}`; a host elsewhere than service-now.com is whole."""
         table, _, record = target.partition("/")
-        instance = (urlsplit(self._base_url).hostname or "").partition(".")[0]
+        instance = urlsplit(self._base_url).netloc.lower().removesuffix(".service-now.com")
         return ":".join(part for part in ("sn", table, operation, instance, record) if part)
 
     async def perform(self, action: Action) -> Effect:
@@ -137,7 +140,7 @@ class ServiceNowConnector:
         table = _table(action.target)
         values = _values(action)
         if self._key_field is not None:
-            values[self._key_field] = action.idempotency_key
+            values[self._key_field] = _record_key(action)
         answer = await self._request("POST", f"/{table}", opened, body=values)
         return _creation(table, _result(answer))
 
@@ -146,7 +149,7 @@ class ServiceNowConnector:
         table = _table(action.target)
         if self._key_field is None:
             return None
-        key = action.idempotency_key
+        key = _record_key(action)
         if not key or "^" in key:
             raise EffectRefused(
                 "idempotency_key is empty or contains ^, which separates conditions in a query"
@@ -238,6 +241,15 @@ class ServiceNowConnector:
             method, self._base_url + path, writes=method != "GET", limits=self._limits, headers=headers,
             body=body, accepts=accepts, proxy=self._proxy,
         )  # fmt: skip
+
+
+def _record_key(action: Action) -> str:
+    """The key as its field can store it: a longer one would be cut there, and never found again."""
+    key = action.sent_key
+    if len(key) <= KEY_LENGTH_LIMIT:
+        return key
+    digest = hashlib.sha256(key.encode()).hexdigest()[:40]
+    return f"{key[: KEY_LENGTH_LIMIT - len(digest) - 1]}:{digest}"
 
 
 # Read the stored values, because labels and links could not be written again.

@@ -25,6 +25,8 @@ RETRY_AFTER_MAX_SECONDS: Final = 3600.0
 NOT_TAKEN: Final = frozenset({408, 425, 429})
 # The server does not support the request, so it did nothing.
 NOT_KNOWN: Final = frozenset({501, 505})
+# The server may have done what a write asked for, and names a page to look at.
+SEE_OTHER: Final = frozenset({302, 303})
 
 logs.quiet_http_clients()
 
@@ -144,6 +146,8 @@ def _meaning(method: str, answer: Answer, writes: bool) -> EffectRefused | Effec
     retry_after = retry_after_seconds(answer.headers)
     if status in NOT_TAKEN or (status == 503 and "retry-after" in answer.headers):
         return EffectUnavailable(said, retry_after_seconds=retry_after)
+    if writes and status in SEE_OTHER:
+        return EffectUnknown(f"{said}; redirects are not followed", hint="configure the final address")
     if status < 500 or status in NOT_KNOWN:
         if 300 <= status < 400:
             return EffectRefused(f"{said}; redirects are not followed", hint="configure the final address")

@@ -53,8 +53,8 @@ def test_the_threshold_is_that_of_the_workflow_class(engine: Engine, people: Peo
     engine.db.execute(
         "insert into dot_config values ('block_severity.threshold_seconds.urgent', '60', 'for the test')"
     )
-    engine.publish("w", human("first", role="office"), human("second", role="office"), edges=[])
-    engine.db.execute("update workflow_registry set workflow_class = 'urgent'")
+    both = (human("first", role="office"), human("second", role="office"))
+    engine.publish("w", *both, edges=[], workflow_class="urgent")
     unit = engine.unit(engine.start("w"), "second")
     people.claim(unit, "ada")
     people.block(unit, "ada", "missing_iu")

@@ -225,3 +225,16 @@ def test_the_flow_graph_is_walked():
     assert not flow.has_edge("b", "a")
     with pytest.raises(KeyError, match="has no step 'x'"):
         flow.successors("x")
+
+
+@pytest.mark.requirement("RX-14")
+def test_nobody_sets_a_status_past_the_log():
+    """002 lets the hub set `statusMap.get(node).value`, and forbids it elsewhere: the log decides."""
+    root = WorkflowReactiveRoot(CHAIN)
+    with pytest.raises(TypeError):
+        root.status_map["a"] = root.status("b")  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        root.status_map["a"].value = S.COMPLETED  # type: ignore[attr-defined]
+    root.node_key_to_request_id["a"] = "r9"
+    assert root.node_key_to_request_id == {}
+    assert root.get_status("a") is S.READY

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from stepwell.unit_numbers import short
+
 APPROVE: Final = "stepwell_approve"
 REJECT: Final = "stepwell_reject"
 REASON: Final = "reason"
 REASON_LENGTH_LIMIT: Final = 1_000
-TIERS: Final = {1: "low", 2: "medium", 3: "high"}
+TIERS: Final = {1: "low", 2: "med", 3: "high"}
 HEADS: Final = {
     "requested": "⏳ Approval needed",
     "approved": "✅ Approved",
@@ -26,6 +28,14 @@ SECTION_LIMIT: Final = 2_900
 SHORT_LIMIT: Final = 300
 VALUE_LIMIT: Final = SECTION_LIMIT - 40
 REASON_SHOWN_LIMIT: Final = SECTION_LIMIT - 300
+# What a plan of replays would do.
+REPEATED: Final = ("letters", "runs", "effects", "stages")
+# What this message shows of an approval, and what identifies it. Nobody approves here what it does not know.
+KNOWN: Final = frozenset({
+    *REPEATED, "connector", "operation", "target", "fields", "reversible", "writes", "reverses", "workflow",
+    "step", "run_id", "rule", "policy_version", "kind", "diff", "rules_hash", "action_hash",
+    "idempotency_key",
+})  # fmt: skip
 
 Approval = Mapping[str, Any]
 Block = dict[str, Any]
@@ -46,6 +56,8 @@ def draw(tenant_id: int, approval: Approval, *, has_buttons: bool = True) -> tup
         blocks.append(_section(f"*Proposed writes*\n```{_json(about['fields'])}```"))
     if about.get("diff"):
         blocks.append(_section(f"*Change of the rules*\n```{_json(about['diff'])}```"))
+    if repeated := _repeated(about):
+        blocks.append(_section(f"*What is repeated*\n```{_json(repeated)}```"))
     if approval.get("reason"):
         blocks.append(_section(_why(approval, about)))
     if votes := _votes(approval):
@@ -98,10 +110,17 @@ def _summary(approval: Approval) -> str:
     if about.get("connector"):
         what = f"to *{_short(about['connector'])}.{_short(about.get('operation'))}*"
         undo = ", can be undone" if about.get("reversible") else ", cannot be undone"
-        return f"{asker} {what} `{_code(about.get('target'))}`{step and f' in {step}'}{run}{undo}."
+        undoes = f", undoes receipt {short(int(about['reverses']))}" if about.get("reverses") else ""
+        return f"{asker} {what} `{_code(about.get('target'))}`{step and f' in {step}'}{run}{undoes}{undo}."
+    if about.get("kind") == "replay":
+        return f"{asker} to replay {about.get('letters')} dead letters of {about.get('runs')} runs."
     if about.get("kind") == "policy":
         return f"{asker} to activate another policy."
     return f"{asker} to *{_short(approval['action'])}*{step and f' {step}'}{run}."
+
+
+def _repeated(about: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: about[name] for name in REPEATED if name in about}
 
 
 def _where(approval: Approval) -> tuple[str, str]:
@@ -161,8 +180,10 @@ def _is_whole(approval: Approval, about: Mapping[str, Any]) -> bool:
     names = [approval.get(name) or "" for name in words] + [about.get(name) or "" for name in about_words]
     deciders = ", ".join(map(str, [*(approval.get("approvers") or ()), *_role(approval)]))
     values = [about[name] for name in ("fields", "diff") if about.get(name)]
+    values += [_repeated(about)]
     return (
-        all(_is_short(str(name), SHORT_LIMIT) for name in (*names, deciders))
+        KNOWN.issuperset(about)
+        and all(_is_short(str(name), SHORT_LIMIT) for name in (*names, deciders))
         and _is_short(str(approval.get("reason") or ""), REASON_SHOWN_LIMIT)
         and all(_is_short(_written(value), VALUE_LIMIT) for value in values)
     )

@@ -159,6 +159,9 @@ begin
     delete from stepwell.timer as t
     using unnest(p_tenant_ids, p_approval_ids) as q (tenant_id, approval_id)
     where t.tenant_id = q.tenant_id and t.unit_id = q.approval_id;
+    perform stepwell._evidence_renew(array_agg(a.tenant_id), array_agg(a.subject_unit_id))
+    from unnest(p_tenant_ids, p_approval_ids) as q (tenant_id, approval_id)
+    inner join stepwell.approval_detail as a on q.tenant_id = a.tenant_id and q.approval_id = a.approval_id;
     update stepwell.dlq_replay_request as r set proposal_state = 'rejected', outcome_at = stepwell.now()
     from unnest(p_tenant_ids, p_approval_ids) as q (tenant_id, approval_id)
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.approval_id = u.unit_id

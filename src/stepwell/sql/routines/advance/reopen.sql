@@ -48,6 +48,7 @@ begin
         and u.scope = 'workflow_run' and u.state_code = 'failed';
     update stepwell.run_detail as r set finished_state = null, finished_at = null
     where r.tenant_id = p_tenant_id and r.run_id = stepwell._run_of(v_dead.unit_ids[1]);
+    perform stepwell._evidence_renew(array[p_tenant_id], v_dead.unit_ids[1:1]);
     perform stepwell._graph_reopened(p_tenant_id, stepwell._run_of(v_dead.unit_ids[1]));
     perform stepwell._replay_units(p_tenant_id, v_dead.unit_ids, v_dead.evidence, p_actor);
     update stepwell.job_dead_letter as d set resolved_at = v_now, resolution = 'replayed'

@@ -154,23 +154,44 @@ $$;
 
 -- The idempotency key of an action: the one that the handler gave, or that of its effect. The same effect of another step
 -- has another key, unless the policy says that it is returned or refused; then it has one key in the whole tenant. The
--- number tells apart calls of one handler that ask for the same effect. A receipt that this step got from an earlier
--- release keeps its key, which was made of the number of the call: it is found by step and action.
+-- number tells apart calls of one handler that ask for the same effect. A receipt that this step has keeps its key, also
+-- when the form of the connector is another one in a later release: it is found by step and action.
 create or replace function stepwell._action_key(p_tenant_id int, p_unit_id bigint, p_action jsonb, p_verdict jsonb) returns text
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select coalesce(p_action ->> 'key', case
-        when p_verdict ->> 'same_effect' in ('return', 'refuse') then p_action ->> 'effect_key'
+        when p_verdict ->> 'same_effect' in ('return', 'refuse') then stepwell._effect_key(p_tenant_id, p_unit_id, p_action ->> 'effect_key')
         else coalesce((
             select r.idempotency_key from stepwell.action_receipt as r
             where r.tenant_id = p_tenant_id and r.unit_id = p_unit_id and r.action_hash = p_action ->> 'hash'
-                and starts_with(r.idempotency_key, o.step || ':')
+                and (strpos(r.idempotency_key || '#', '@' || o.step || '#') > 0 or starts_with(r.idempotency_key, o.step || ':'))
             order by r.receipt_id offset (p_action ->> 'call_no')::int - 1 limit 1
         ), format('%s@%s%s', p_action ->> 'effect_key', o.step, '#' || nullif((p_action ->> 'call_no')::int, 1))) end)
     from (select format('%s:%s:%s', (select c.config_value #>> '{}' from stepwell.dot_config as c where c.config_key = 'installation.id'),
         p_unit_id, (select count(*) from stepwell.step_run_correction_cycle as c
             where c.tenant_id = p_tenant_id and c.unit_id = p_unit_id))) as o (step)
+$$;
+
+-- The key that an effect has in the whole tenant. An effect that was reversed is not there any more: another step that asks
+-- for it makes it again, and that is another effect, with a number after ~.
+create or replace function stepwell._effect_key(p_tenant_id int, p_unit_id bigint, p_effect_key text) returns text
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_key text := p_effect_key;
+    v_reversed_count int := 0;
+begin
+    while exists (select from stepwell.action_receipt as r
+        inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.receipt_id = u.unit_id
+        where r.tenant_id = p_tenant_id and r.idempotency_key = v_key and r.unit_id <> p_unit_id and u.state_code = 'reversed')
+    loop
+        v_reversed_count := v_reversed_count + 1;
+        v_key := p_effect_key || '~' || v_reversed_count;
+    end loop;
+    return v_key;
+end
 $$;
 
 -- The denial of an action with a field that is not of the type that its operation declares; null when there is none. A

@@ -68,6 +68,8 @@ as $$
 declare
     v_told constant jsonb := jsonb_build_object('receipt_id', p_receipt.receipt_id, 'idempotency_key', p_receipt.idempotency_key);
 begin
+    -- An effect may be settled after the end of its run.
+    perform stepwell._evidence_renew(array[p_receipt.tenant_id], array[p_receipt.unit_id]);
     if p_outcome = 'void' and p_receipt.writes then
         perform stepwell._writes_return(p_receipt.tenant_id, array(
             select a.run_id from stepwell._runs_above(p_receipt.tenant_id, stepwell._run_of(p_receipt.unit_id)) as a));
@@ -82,6 +84,8 @@ begin
                 array[jsonb_build_object('audit_ref', 'receipt:' || p_receipt.receipt_id)],
                 array[jsonb_build_object('reversed_by_receipt_id', p_receipt.receipt_id)]);
             update stepwell.action_receipt as r set reversed_by_receipt_id = p_receipt.receipt_id
+            where r.tenant_id = p_receipt.tenant_id and r.receipt_id = p_receipt.reverses_receipt_id;
+            perform stepwell._evidence_renew(array[r.tenant_id], array[r.unit_id]) from stepwell.action_receipt as r
             where r.tenant_id = p_receipt.tenant_id and r.receipt_id = p_receipt.reverses_receipt_id;
         end if;
     end if;

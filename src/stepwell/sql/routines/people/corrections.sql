@@ -217,6 +217,7 @@ begin
             array[jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'approval_id', p_approval_id))]);
         update stepwell.run_detail as r set finished_state = null, finished_at = null
         where r.tenant_id = p_tenant_id and r.run_id = p_run_id;
+        perform stepwell._evidence_renew(array[p_tenant_id], array[stepwell._run_unit(p_run_id)]);
         perform stepwell._graph_reopened(p_tenant_id, p_run_id);
     end if;
 end

@@ -20,7 +20,8 @@ as $$
         select
             bool_or(s.state_code = 'completed') as succeeded,
             bool_or(s.state_code not in ('completed', 'skipped')) as not_succeeded,
-            bool_or(s.state_code not in ('not_started', 'ready') or (s.state_code = 'ready' and s.executor_class_id is null)) as begun,
+            bool_or(s.state_code not in ('not_started', 'ready')
+                or (s.state_code = 'ready' and (s.executor_class_id is null or s.started_at is not null))) as begun,
             bool_or(s.state_code in ('ready', 'in_progress', 'overdue')) as runs,
             bool_or(s.state_code = 'waiting' and s.waiting_facet = 'waiting_human' and exists (
                 select from stepwell.approval_detail as a

@@ -16,6 +16,24 @@ as $$
     on conflict (tenant_id, run_id) do nothing
 $$;
 
+-- A run that has a bundle already gets another one: it ends again, or an approval or receipt of it changed after its end.
+-- Callers name the runs, or the steps that the approvals and receipts are about.
+create or replace function stepwell._evidence_renew(p_tenant_ids int[], p_unit_ids bigint[]) returns void
+language sql volatile
+set search_path = stepwell, pg_temp
+as $$
+    insert into stepwell.evidence_due (tenant_id, run_id, asked_at)
+    select distinct q.tenant_id, stepwell._run_of(q.unit_id), stepwell.now()
+    from unnest(p_tenant_ids, p_unit_ids) as q (tenant_id, unit_id)
+    where exists (select from stepwell.evidence_bundle as b
+            where b.tenant_id = q.tenant_id and b.run_id = stepwell._run_of(q.unit_id))
+        and exists (select from stepwell.run_detail as r
+            inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
+            where r.tenant_id = q.tenant_id and r.run_id = stepwell._run_of(q.unit_id) and w.makes_evidence)
+        and (select c.config_value = 'true' from stepwell.dot_config as c where c.config_key = 'evidence.automatic')
+    on conflict (tenant_id, run_id) do nothing
+$$;
+
 -- Runs that have ended and wait for their bundle, the longest waiting first.
 -- Locks: none.
 -- Idempotency: reads only.

@@ -205,7 +205,8 @@ begin
 end
 $$;
 
--- The bundle was made: stores its bytes in the database if it has no address, records it, and the run waits no longer.
+-- The bundle was made: stores its bytes in the database if it has no address, records it, and the run waits no longer; unless
+-- it has events after those of the bundle, because it went on and ended again in the meantime.
 -- Locks: the row of the bundle.
 -- Idempotency: a run that no longer waits is refused.
 -- Raises: SW001 without address and bytes; SW002 when the run does not wait for a bundle or its contents were never sealed;
@@ -233,6 +234,12 @@ begin
         on conflict (tenant_id, run_id, contents_digest) do nothing;
     end if;
     perform stepwell.fn_evidence_record(p_tenant_id, p_run_id, p_digest, p_sha256, p_size_bytes, coalesce(p_url, 'database'));
-    delete from stepwell.evidence_due as d where d.tenant_id = p_tenant_id and d.run_id = p_run_id;
+    delete from stepwell.evidence_due as d
+    where d.tenant_id = p_tenant_id and d.run_id = p_run_id and not exists (
+        select from stepwell.event_log as e
+        inner join stepwell.evidence_bundle as b
+            on e.tenant_id = b.tenant_id and e.run_id = b.run_id and (e.tx, e.event_id) > (b.event_tx, b.event_id)
+        where b.tenant_id = p_tenant_id and b.run_id = p_run_id and b.contents_digest = p_digest
+            and e.event_type <> 'evidence.sealed');
 end
 $$;
