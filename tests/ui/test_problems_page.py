@@ -123,8 +123,10 @@ def test_each_category_is_raised_and_resolved_by_its_cause(page: Page, engine: E
     picture(page, "problems-clear")
 
 
-def test_a_problem_shows_its_cause_what_helps_and_what_is_said_of_it(page: Page, engine: Engine, clock: Clock):
-    """Beside the categories: the chosen one with the button that helps, its events, and sentences with their evidence."""
+def test_a_problem_shows_its_cause_what_helps_and_what_is_said_of_it(
+    page: Page, engine: Engine, clock: Clock
+):
+    """Beside the categories: the button that helps, the last events, and sentences with their evidence."""
     page.set_viewport_size({"width": 1440, "height": 900})
     engine.person("ben")
     late = [engine.start("desk") for _ in range(3)]
@@ -153,7 +155,9 @@ def test_a_problem_shows_its_cause_what_helps_and_what_is_said_of_it(page: Page,
     expect(page.get_by_test_id("worker-sentences").get_by_test_id("said")).to_contain_text("event")
     # Beside the table, not below it.
     table, panel = page.get_by_test_id("categories").bounding_box(), facts.bounding_box()
-    assert table and panel and panel["x"] > table["x"] + table["width"] - 1
+    assert table
+    assert panel
+    assert panel["x"] > table["x"] + table["width"] - 1
     expect(facts.get_by_text("Who can change it")).to_be_visible()
     expect(facts.get_by_role("list", name="Last events")).to_contain_text("step.deadline_missed")
     expect(facts.get_by_text("Three desks wait for one signer.")).to_be_visible()
