@@ -47,13 +47,15 @@ def crowd(db: psycopg.Connection, name: str, tenants: int, operations: int, jobs
 
 
 def pages(engine: Engine, session: int, limit: int) -> int:
-    """The pages that a claim looks at, of all tables and indexes; the second claim, for warm caches."""
-    for _ in range(2):
+    """The pages that a claim looks at, of all tables and indexes: the median of three, with warm caches."""
+    found = []
+    for _ in range(4):
         plan = engine.one(
             "explain (analyze, buffers, format json) select * from fn_job_claim(%s, %s)", (session, limit)
         )[0]["Plan"]
         assert plan["Actual Rows"] == limit
-    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+        found.append(int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]))
+    return sorted(found[1:])[1]
 
 
 @pytest.mark.parametrize("limit", [1, 50])
@@ -74,5 +76,4 @@ def test_a_thousand_operations_cost_no_more_than_fifty(engine: Engine, limit: in
     engine.drain(engine.worker())
     crowd(engine.db, "many", tenants=1, operations=1000, jobs=4)
     many = pages(engine, session, limit)
-    # Twenty times the operations; the session names them all in both cases.
-    assert many <= 2 * few, (few, many)
+    assert many <= 1.6 * few, (few, many)
