@@ -56,7 +56,7 @@ def test_a_late_reader_is_followed_from_its_problem_to_its_trend(page: Page, eng
     row = page.locator("[data-category=event_lag]")
     expect(row).to_contain_text("mail")
     picture(page, "lag-problem")
-    row.get_by_role("link", name="Open lag").click()
+    row.get_by_role("link", name="Find the cause").click()
     late = page.locator("[data-pair='log reader:mail']")
     expect(late).to_contain_text("Late")
     expect(late).to_contain_text("5s")

@@ -6066,6 +6066,11 @@ create function stepwell._edit_distance(p_from text, p_to text) returns integer 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._effect_key(p_tenant_id integer, p_unit_id bigint, p_effect_key text)
+create function stepwell._effect_key(p_tenant_id integer, p_unit_id bigint, p_effect_key text) returns text language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._ends_read(p_tenant_ids integer[], p_unit_ids bigint[]) returns SETOF stepwell.job_lease language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6177,6 +6182,9 @@ create function stepwell._evidence_due_streams(p_tenant_id integer, p_run_id big
 create function stepwell._evidence_names(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell._evidence_renew(p_tenant_ids integer[], p_unit_ids bigint[])
+create function stepwell._evidence_renew(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._evidence_run(p_tenant_id integer, p_run_id bigint)
 create function stepwell._evidence_run(p_tenant_id integer, p_run_id bigint) returns jsonb language sql stable set search_path=stepwell, pg_temp;
