@@ -68,6 +68,8 @@ class Cluster:
         return False
 
     def _create(self, account: Account) -> None:
+        if (self._data / "PG_VERSION").exists():
+            return
         if self._copy_of is None:
             self._init(account)
         else:

@@ -57,7 +57,10 @@ class Mortal:
         self.session_key = session_key
         self.connectors = {connector.name: connector}
 
-    async def perform(self, call: Call[Any], *, bounded: bool = False) -> Any:
+    async def perform_action(self, call: Call[Any], *, is_limited: bool = False) -> Any:
+        return await self.perform(call)
+
+    async def perform(self, call: Call[Any]) -> Any:
         name = call.text.split("stepwell.")[1].split("(")[0]
         self._fate.may_die(f"before {name}")
         found = await perform.on_connection(self._db, call)
@@ -238,8 +241,11 @@ class Cut(Mortal):
         self._fate.may_die = lambda place: None  # type: ignore[method-assign]
         self.cuts: list[str] = []
 
-    async def perform(self, call: Call[Any], *, bounded: bool = False) -> Any:
-        found = await super().perform(call, bounded=bounded)
+    async def perform_action(self, call: Call[Any], *, is_limited: bool = False) -> Any:
+        return await self.perform(call)
+
+    async def perform(self, call: Call[Any]) -> Any:
+        found = await super().perform(call)
         if call.text not in self.cuts:
             self.cuts.append(call.text)
             raise DatabaseUnavailable("the connection was cut")

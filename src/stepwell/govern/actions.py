@@ -75,7 +75,8 @@ class WorkerCalls(Protocol):
     def connectors(self) -> Mapping[str, Connector]: ...
     @property
     def session_key(self) -> int: ...
-    async def perform(self, call: Call[T], *, bounded: bool = False) -> T: ...
+    async def perform(self, call: Call[T]) -> T: ...
+    async def perform_action(self, call: Call[T], *, is_limited: bool) -> T: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,7 @@ class Acting:
         # One timeout may be a busy machine, so try again. A second timeout is recorded as a denial.
         for _ in range(2):
             try:
-                return await self._ask(call, bounded=True)
+                return await self._ask(call, is_limited=True)
             except DatabaseFailure as error:
                 if error.sqlstate != CANCELLED_SQLSTATE:
                     raise
@@ -306,14 +307,14 @@ class Acting:
         )
         return await self._ask(call)
 
-    async def _ask(self, call: Call[T], *, bounded: bool = False) -> T:
+    async def _ask(self, call: Call[T], *, is_limited: bool = False) -> T:
         """Perform a call; repeat it while the database is unavailable. Both calls of an action allow that."""
         for pause in PAUSES_SECONDS:
             try:
-                return await self._worker.perform(call, bounded=bounded)
+                return await self._worker.perform_action(call, is_limited=is_limited)
             except DatabaseUnavailable:
                 await asyncio.sleep(pause)
-        return await self._worker.perform(call, bounded=bounded)
+        return await self._worker.perform_action(call, is_limited=is_limited)
 
 
 def _canonical(connector: Connector, operation: str, target: str) -> str:

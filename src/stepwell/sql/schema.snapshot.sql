@@ -5542,7 +5542,7 @@ create function stepwell._action_check(p_unit stepwell.work_unit, p_action stepw
 create function stepwell._action_decided(p_tenant_id integer, p_approval_id bigint) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._action_document(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_action jsonb)
-create function stepwell._action_document(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_action jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._action_document(p_session_id bigint, p_tenant_id integer, p_unit_id bigint, p_action jsonb) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7682,7 +7682,7 @@ create function stepwell._run_unit(p_run_id bigint) returns bigint language sql 
 -- granted to stepwell_reader: execute
 
 -- function: stepwell._runs_above(p_tenant_id integer, p_run_id bigint)
-create function stepwell._runs_above(p_tenant_id integer, p_run_id bigint) returns TABLE(run_id bigint) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._runs_above(p_tenant_id integer, p_run_id bigint) returns TABLE(run_id bigint) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 

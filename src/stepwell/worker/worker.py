@@ -22,6 +22,7 @@ from stepwell.store.connection.listen import Listener
 from stepwell.store.connection.pool import async_pool
 from stepwell.store.connection.target import Process
 from stepwell.store.connection.wire import connect
+from stepwell.worker.action_calls import ActionCalls
 from stepwell.worker.ahead import Ahead
 from stepwell.worker.attempt_log import AttemptLog
 from stepwell.worker.context import Context
@@ -121,7 +122,11 @@ class Worker(WorkerCalls):
         # For what handlers ask, with the role of a worker; it connects at the first call.
         limit = self.app.settings.pool_max_size
         async with async_pool(self._conninfo, min_size=0, max_size=limit) as self._pool:
-            await self._run(started)
+            self._action_calls = ActionCalls(self._conninfo, self._action_alone)
+            try:
+                await self._run(started)
+            finally:
+                await self._action_calls.close()
 
     async def _run(self, started: asyncio.Event | None) -> None:
         self._loop = asyncio.get_running_loop()

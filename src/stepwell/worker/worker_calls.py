@@ -18,6 +18,7 @@ from stepwell.store.calls.leases import Lease, LeaseKey
 from stepwell.store.connection import perform
 from stepwell.store.connection.call import Call
 from stepwell.store.connection.wire import Connection, connect
+from stepwell.worker.action_calls import ActionCalls
 from stepwell.worker.exchange import Exchange
 from stepwell.worker.served import REFRESH
 
@@ -35,6 +36,7 @@ class WorkerCalls:
     _conninfo: str
     _control: Connection
     _pool: AsyncPool
+    _action_calls: ActionCalls
     _reconnecting: asyncio.Lock
     _evaluating: asyncio.Lock
 
@@ -76,6 +78,13 @@ class WorkerCalls:
     def session_key(self) -> int:
         return self._exchange.session_key
 
-    async def perform(self, call: Call[T], *, bounded: bool = False) -> T:
+    async def perform(self, call: Call[T]) -> T:
         """Perform a call of a handler in a separate transaction, with the role of a worker."""
-        return await perform.on_pool(self._pool, call, bounded=bounded)
+        return await perform.on_pool(self._pool, call)
+
+    async def perform_action(self, call: Call[T], *, is_limited: bool) -> T:
+        """Perform a call about an action, in one round trip with those of other handlers."""
+        return await self._action_calls.perform(call, is_limited=is_limited)
+
+    async def _action_alone(self, call: Call[Any], is_limited: bool) -> Any:
+        return await perform.on_pool(self._pool, call, bounded=is_limited)

@@ -22,6 +22,7 @@ from stepwell.errors import (
 )
 from stepwell.store.connection.call import Call, Rows, nothing
 from stepwell.store.connection.pool import Connections
+from stepwell.store.connection.together import LIMIT
 
 T = TypeVar("T")
 
@@ -35,7 +36,6 @@ class Connection(Protocol):
 
 
 BIND: Final = "select stepwell.fn_session_bind(%s)"
-LIMIT: Final = "select stepwell.fn_action_limit()"
 
 
 async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, token: str | None = None) -> T:

@@ -85,19 +85,9 @@ class Wire:
         try:
             if self._broken is not None:
                 raise psycopg.OperationalError(self._broken)
-            name = self._names.get(text) or await self._prepare(text)
-            for parameter in parameters:
-                # libpq would cut the value there without an error.
-                if parameter is not None and b"\0" in parameter:
-                    raise psycopg.DataError("a parameter cannot contain NUL (0x00) bytes")
-            # Results in text format: in binary format a `real` would get digits that it does not have.
-            self._libpq.send_query_prepared(name, parameters)
-            result = await self._answer()
-            self._loading.set_pgresult(result)
-            rows = self._loading.load_rows(0, result.ntuples, make_row)
-            # Free the answer: it may be large, and the next call may come much later.
-            self._loading.set_pgresult(None)
-            return rows
+            name = await self._name_of(text)
+            self._send(name, parameters)
+            return self._rows(await self._answer(), make_row)
         except psycopg.Error as error:
             if self._libpq.status != ConnStatus.OK:
                 self._break(str(error))
@@ -115,7 +105,25 @@ class Wire:
         finally:
             await self._connection.close()
 
-    async def _prepare(self, text: str) -> bytes:
+    def _send(self, name: bytes, parameters: Sequence[bytes | None]) -> None:
+        for parameter in parameters:
+            # libpq would cut the value there without an error.
+            if parameter is not None and b"\0" in parameter:
+                raise psycopg.DataError("a parameter cannot contain NUL (0x00) bytes")
+        # Results in text format: in binary format a `real` would get digits that it does not have.
+        self._libpq.send_query_prepared(name, parameters)
+
+    def _rows(self, result: PGresult, make_row: Callable[[Sequence[Any]], T]) -> list[T]:
+        self._loading.set_pgresult(result)
+        rows = self._loading.load_rows(0, result.ntuples, make_row)
+        # Free the answer: it may be large, and the next call may come much later.
+        self._loading.set_pgresult(None)
+        return rows
+
+    async def _name_of(self, text: str) -> bytes:
+        """The name of the statement, which is prepared at its first use."""
+        if text in self._names:
+            return self._names[text]
         name = f"wire_{len(self._names)}".encode()
         self._libpq.send_prepare(name, text.encode())
         await self._answer()
@@ -123,7 +131,18 @@ class Wire:
         return name
 
     async def _answer(self) -> PGresult:
-        """Wait for the complete result of what was just sent."""
+        """The complete result of what was just sent."""
+        results = await self._received()
+        for result in results:
+            # Check this first: the error of the server gives the reason, the closed connection does not.
+            if result.status == ExecStatus.FATAL_ERROR:
+                raise error_from_result(result)
+        if self._broken is not None:
+            raise psycopg.OperationalError(self._broken)
+        return results[-1]
+
+    async def _received(self) -> list[PGresult]:
+        """Wait for everything that answers what was just sent, or for the end of the connection."""
         self._answered = self._loop.create_future()
         try:
             if self._libpq.flush():
@@ -138,13 +157,13 @@ class Wire:
         finally:
             self._answered = None
         results, self._results = self._results, []
-        for result in results:
-            # Check this first: the error of the server gives the reason, the closed connection does not.
-            if result.status == ExecStatus.FATAL_ERROR:
-                raise error_from_result(result)
-        if self._broken is not None:
-            raise psycopg.OperationalError(self._broken)
-        return results[-1]
+        return results
+
+    def _is_last(self, result: PGresult | None) -> bool:
+        """Keeps a result; whether it was the last one."""
+        if result is not None:
+            self._results.append(result)
+        return result is None
 
     def _on_readable(self) -> None:
         """Also called between calls: the server may send a message or close the connection at any time."""
@@ -154,13 +173,10 @@ class Wire:
             while not self._libpq.is_busy():
                 if answered is None or answered.done():
                     return
-                result = self._libpq.get_result()
-                if result is None:
+                if self._is_last(self._libpq.get_result()):
                     # consume_input also sends; it may have sent the last part.
                     self._end_sending()
                     answered.set_result(None)
-                else:
-                    self._results.append(result)
         except psycopg.Error as error:
             self._break(str(error))
 

@@ -2,18 +2,29 @@
 
 -- A run and every run above it, the root first. A parent has a lower number than its child. A job has only itself.
 create or replace function stepwell._runs_above(p_tenant_id int, p_run_id bigint) returns table (run_id bigint)
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
-    with recursive line as (
-        select p_run_id as run_id
-        union all
-        select stepwell._run_of(r.parent_unit_id)
-        from line as l
-        inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and l.run_id = r.run_id
-        where r.parent_unit_id is not null
-    )
-    select l.run_id from line as l order by l.run_id
+#variable_conflict use_column
+begin
+    -- Most runs have no run above them.
+    if exists (select from stepwell.run_detail as r
+        where r.tenant_id = p_tenant_id and r.run_id = p_run_id and r.parent_unit_id is not null) then
+        return query
+        with recursive line as (
+            select p_run_id as run_id
+            union all
+            select stepwell._run_of(r.parent_unit_id)
+            from line as l
+            inner join stepwell.run_detail as r on r.tenant_id = p_tenant_id and l.run_id = r.run_id
+            where r.parent_unit_id is not null
+        )
+        select l.run_id from line as l order by l.run_id;
+    else
+        run_id := p_run_id;
+        return next;
+    end if;
+end
 $$;
 
 -- The names behind a unit, as they were written: who started its run or a run above, who wrote the schedule that did, who

@@ -211,25 +211,42 @@ $$;
 create or replace function stepwell._action_document(
     p_session_id bigint, p_tenant_id int, p_unit_id bigint, p_action jsonb
 ) returns jsonb
-language sql stable
+language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
-    select p_action - 'key' - 'hash' - 'token' - 'effect_key' - 'call_no' || jsonb_build_object(
-        'tenant', t.tenant_code, 'workflow', w.workflow_name, 'step', d.step_id, 'run_id', stepwell._run_of(u.unit_id),
-        'actor', 'worker:' || s.worker_name, 'started_by', coalesce(o.started_by, j.created_by),
-        'attempt', u.attempt_count + 1, 'input', coalesce(r.input, j.payload, '{}'))
-    from stepwell.work_unit as u
-    inner join stepwell.tenant as t on u.tenant_id = t.tenant_id
-    left join stepwell.worker_session as s on s.session_id = p_session_id
-    left join stepwell.run_detail as r on u.tenant_id = r.tenant_id and stepwell._run_of(u.unit_id) = r.run_id
-    -- Who started the run at the top stands for every run below it.
-    left join lateral (select a.run_id from stepwell._runs_above(u.tenant_id, stepwell._run_of(u.unit_id)) as a limit 1) as t0 on true
-    left join stepwell.run_detail as o on u.tenant_id = o.tenant_id and t0.run_id = o.run_id
-    left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
-    left join stepwell.workflow_step_def as d
-        on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-    left join stepwell.job_detail as j on u.tenant_id = j.tenant_id and u.unit_id = j.job_id
-    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id
+declare
+    v_run_id constant bigint := stepwell._run_of(p_unit_id);
+    v_document jsonb;
+    v_input jsonb;
+    v_started_by text;
+    v_parent_id bigint;
+begin
+    select r.input, r.started_by, r.parent_unit_id, jsonb_build_object('workflow', w.workflow_name) into v_input, v_started_by, v_parent_id, v_document
+    from stepwell.run_detail as r
+    inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
+    where r.tenant_id = p_tenant_id and r.run_id = v_run_id;
+    if not found then
+        select j.payload, j.created_by, jsonb_build_object('workflow', null) into v_input, v_started_by, v_document
+        from stepwell.job_detail as j
+        where j.tenant_id = p_tenant_id and j.job_id = p_unit_id;
+    elsif v_parent_id is not null then
+        -- Who started the run at the top stands for every run below it.
+        select r.started_by into v_started_by
+        from stepwell.run_detail as r
+        where r.tenant_id = p_tenant_id
+            and r.run_id = (select a.run_id from stepwell._runs_above(p_tenant_id, v_run_id) as a limit 1);
+    end if;
+    return (
+        select p_action - 'key' - 'hash' - 'token' - 'effect_key' - 'call_no' || v_document || jsonb_build_object(
+            'tenant', t.tenant_code, 'step', d.step_id, 'run_id', v_run_id, 'actor', 'worker:' || s.worker_name,
+            'started_by', v_started_by, 'attempt', u.attempt_count + 1, 'input', coalesce(v_input, '{}'))
+        from stepwell.work_unit as u
+        inner join stepwell.tenant as t on u.tenant_id = t.tenant_id
+        left join stepwell.worker_session as s on s.session_id = p_session_id
+        left join stepwell.workflow_step_def as d
+            on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
+        where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id);
+end
 $$;
 
 -- Denies an action that reverses another, whatever the policy says, when the other cannot be reversed: no such receipt,
