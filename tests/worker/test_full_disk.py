@@ -64,9 +64,12 @@ def fill(file: Path) -> None:
 @pytest.mark.timeout(300)
 def test_runs_complete_after_a_full_disk_and_every_pause_is_short(small_disk: Path):
     app = sw.App(data_dir=str(small_disk / "data"))
+    # No run ends before the disk is full, however fast the worker is.
+    is_full = asyncio.Event()
 
     @app.operation(retry=sw.Retry(max_attempts=50, initial="100ms", max="500ms"))
     async def one(n: int) -> int:
+        await is_full.wait()
         return n
 
     app.publish(sw.Workflow("w", sw.Sequential(sw.Operation("one"), sw.Operation("one", id="two"))))
@@ -79,6 +82,7 @@ def test_runs_complete_after_a_full_disk_and_every_pause_is_short(small_disk: Pa
             while len(pauses.seconds) < FAILURES:
                 # What the server frees is taken again.
                 await asyncio.to_thread(fill, filler)
+                is_full.set()
                 pauses.has_paused.clear()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(pauses.has_paused.wait(), 1.0)
