@@ -22,7 +22,6 @@ from stepwell.errors import (
 )
 from stepwell.store.connection.call import Call, Rows, nothing
 from stepwell.store.connection.pool import Connections
-from stepwell.store.connection.together import LIMIT
 
 T = TypeVar("T")
 
@@ -36,6 +35,7 @@ class Connection(Protocol):
 
 
 BIND: Final = "select stepwell.fn_session_bind(%s)"
+LIMIT: Final = "select stepwell.fn_action_limit()"
 
 
 async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, token: str | None = None) -> T:
@@ -47,11 +47,10 @@ async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, to
     for attempt in range(1, ATTEMPT_LIMIT + 1):
         try:
             async with pool.connection() as own:
-                if bounded:
-                    return call.decode(await _after(own, LIMIT, (), call))
-                if token is not None:
+                if bounded or token is not None:
+                    first, given = (LIMIT, ()) if bounded else (BIND, (token,))
                     async with own.transaction():
-                        return call.decode(await _after(own, BIND, (token,), call))
+                        return call.decode(await _after(own, first, given, call))
                 cursor = await own.execute(call.text, call.parameters)
                 return call.decode(await cursor.fetchall())
         except psycopg.Error as error:
@@ -68,7 +67,10 @@ async def on_pool(pool: Connections, call: Call[T], *, bounded: bool = False, to
 async def _after(
     own: psycopg.AsyncConnection[TupleRow], first: LiteralString, given: tuple[Any, ...], call: Call[Any]
 ) -> Rows:
-    """Both statements in one round trip and one transaction: that of the pipeline, or one that is open."""
+    """Both statements in one round trip, in the transaction that is open.
+
+    Not without one: a commit that fails at the end of a pipeline is an error that psycopg cannot read.
+    """
     # The results are read after the pipeline, and an error that comes earlier is kept until then: psycopg
     # writes a warning to the log when an error leaves a pipeline.
     refused: psycopg.Error | None = None

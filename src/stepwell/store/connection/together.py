@@ -19,9 +19,9 @@ from psycopg.pq.abc import PGresult
 
 from stepwell.errors import from_database
 from stepwell.store.connection.call import Call
+from stepwell.store.connection.perform import LIMIT
 from stepwell.store.connection.wire import Wire
 
-LIMIT: Final = "select stepwell.fn_action_limit()"
 NOT_WAITING: Final = "select set_config('synchronous_commit', 'off', true)"
 LIMIT_NOT_WAITING: Final = "select stepwell.fn_action_limit(), set_config('synchronous_commit', 'off', true)"
 # A commit that writes something and waits for the disk: the last call itself may have only read, or failed.
