@@ -42,7 +42,7 @@ class DeadLetterView(Shown):
     resolved_at: datetime | None
     resolution: str | None
     replay_state: str | None = Field(description="of the newest request to replay it")
-    is_asked: bool = Field(description="a request to replay it waits for its approval")
+    is_asked: bool = Field(description="a request to replay it waits for its approval, or for its stage")
     failures: list[dict[str, Any]]
 
 
@@ -170,7 +170,8 @@ class ReplayRequestView(Shown):
     run_id: Id | None
     approval_id: Id
     stage_no: int | None
-    proposal_state: str
+    proposal_state: str = Field(description="submitted, approved, merged or rejected, as of every proposal")
+    replay_state: str | None = Field(description="what became of it: scheduled, completed or failed")
     idempotency_key: str
     requested_by: str
     requested_at: datetime

@@ -83,6 +83,7 @@ class ReplayRequest:
     approval_id: int
     stage_no: int | None
     proposal_state: str
+    replay_state: str | None
     idempotency_key: str
     requested_by: str
     requested_at: datetime

@@ -24,6 +24,7 @@ class Problem:
     reason: str
     error_code: str | None
     seen_count: int
+    since_at: datetime
     opened_at: datetime
     last_seen_at: datetime
     retry_at: datetime | None

@@ -26,12 +26,13 @@ select
     stepwell._cause_of(d.error) as cause,
     u.max_attempts,
     (
-        select q.proposal_state from stepwell.dlq_replay_request as q
+        select coalesce(q.replay_state, q.proposal_state) from stepwell.dlq_replay_request as q
         where q.tenant_id = d.tenant_id and q.unit_id = d.unit_id and q.requested_at >= d.died_at
         order by q.replay_request_id desc limit 1
     ) as replay_state,
     exists (select from stepwell.dlq_replay_request as q
-        where q.tenant_id = d.tenant_id and q.unit_id = d.unit_id and q.proposal_state = 'submitted') as is_asked
+        where q.tenant_id = d.tenant_id and q.unit_id = d.unit_id
+            and q.proposal_state in ('submitted', 'approved') and q.replay_state is null) as is_asked
 from stepwell.job_dead_letter as d
 inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
 left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id

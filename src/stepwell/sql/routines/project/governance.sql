@@ -168,7 +168,7 @@ select
     p.category_code,
     p.problem_id::text as subject_key,
     coalesce(p.title, concat_ws(' ', p.duty, p.subject)) as subject,
-    p.opened_at as since_at,
+    p.since_at,
     r.run_id,
     nullif(p.unit_id, 0) as unit_id,
     coalesce(r.trace_id, j.trace_id) as trace_id,
@@ -212,16 +212,16 @@ from stepwell.tenant as t
 cross join stepwell.governance_category as c
 left join stepwell.governance_count as n on t.tenant_id = n.tenant_id and c.category_code = n.category_code
 left join lateral (
-    select min(p.opened_at) as oldest_at, (
+    select min(p.since_at) as oldest_at, (
         select q.reason from stepwell.governance_problem as q
         where q.tenant_id = t.tenant_id and q.category_code = c.category_code and q.closed_at is null
-        order by q.opened_at desc, q.problem_id desc limit 1) as newest_reason, (
+        order by q.since_at desc, q.problem_id desc limit 1) as newest_reason, (
         select coalesce(q.title, q.subject) from stepwell.governance_problem as q
         where q.tenant_id = t.tenant_id and q.category_code = c.category_code and q.closed_at is null
-        order by q.opened_at desc, q.problem_id desc limit 1) as newest_title
-    from (select q.opened_at from stepwell.governance_problem as q
+        order by q.since_at desc, q.problem_id desc limit 1) as newest_title
+    from (select q.since_at from stepwell.governance_problem as q
         where q.tenant_id = t.tenant_id and q.category_code = c.category_code and q.closed_at is null
-        order by q.opened_at, q.problem_id limit 1) as p
+        order by q.since_at, q.problem_id limit 1) as p
 ) as o on n.open_count > 0
 cross join lateral (
     select coalesce(sum(g.opened_count), 0) as opened_count, coalesce(sum(g.closed_count), 0) as closed_count,
