@@ -33,6 +33,7 @@ class DeadLetterView(Shown):
     run_id: Id | None
     step_id: str | None
     workflow: str | None
+    trigger_ref: str | None = Field(description="the key of its run")
     died_at: datetime
     failure_class: str
     cause: str = Field(description="what many letters share; numbers are #", examples=["order # is closed"])
@@ -114,7 +115,7 @@ class Rehearsal(BaseModel):
     steps_behind: int = Field(description="steps that wait behind the letters")
     effects: EffectCounts
     rows: list[EffectRow]
-    stages: list[int] = Field(description="sizes of the first stages; the rest is the last one")
+    stages: list[int] = Field(description="how many letters each stage has, the first one first")
     quorum: int = Field(description="how many people must agree")
 
 

@@ -82,6 +82,8 @@ class GovernanceSubject(Shown):
     unit_id: Id | None
     trace_id: str | None
     reason: str
+    workflow: str | None = Field(description="of its run")
+    trigger_ref: str | None = Field(description="the key of its run")
 
 
 class DeadLetterCount(Shown):

@@ -84,7 +84,11 @@ def _label(row: Problem, lang: Lang) -> str:
 
 
 def _subject(row: Problem) -> str:
-    return row.subject if row.unit_id is None else short(row.unit_id)
+    """What it is about: with the number of its unit, which other commands accept."""
+    if row.unit_id is None:
+        return row.subject
+    number = short(row.unit_id)
+    return number if row.subject in (number, str(row.unit_id)) else f"{row.subject} {number}"
 
 
 def _table(rows: list[Problem], lang: Lang) -> Table:

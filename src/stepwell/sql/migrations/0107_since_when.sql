@@ -18,10 +18,14 @@ drop index stepwell.problems_open_by_time;
 create index problems_open_by_time on stepwell.governance_problem (tenant_id, category_code, since_at, problem_id)
 where closed_at is null;
 
--- One word for each category, in the plural as the others.
+-- The categories have the names of document 000 §7.1, in the plural.
 update stepwell.i18n_text as t set text_value = v.text_value
 from (values
     ('problem.category.failed_cut', 'en', 'Failed cuts'),
-    ('problem.category.event_route', 'en', 'Failed event routes')
+    ('problem.category.event_route', 'en', 'Failed event routes'),
+    ('problem.category.event_lag', 'en', 'Event lag'),
+    ('problem.category.event_lag', 'vi', 'Độ trễ sự kiện'),
+    ('problem.category.schema_violation', 'en', 'Schema violations'),
+    ('problem.category.schema_violation', 'vi', 'Vi phạm lược đồ')
 ) as v (text_key, lang, text_value)
 where t.text_key = v.text_key and t.lang = v.lang;

@@ -74,6 +74,8 @@ class Subject:
     unit_id: int | None
     trace_id: str | None
     reason: str
+    workflow: str | None
+    trigger_ref: str | None
 
 
 @dataclass(frozen=True, slots=True)

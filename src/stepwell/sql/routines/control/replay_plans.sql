@@ -84,26 +84,16 @@ declare
     v_request record;
 begin
     for v_request in
-        with letter as (
-            select x.unit_id, x.place, dense_rank() over (order by f.first_place) as run_place
-            from unnest(p_unit_ids) with ordinality as x (unit_id, place)
-            inner join (
-                select stepwell._run_of(y.unit_id) as run_id, min(y.place) as first_place
-                from unnest(p_unit_ids) with ordinality as y (unit_id, place) group by 1
-            ) as f on stepwell._run_of(x.unit_id) = f.run_id
-        ), need as (
-            select s.unit_id, min(l.run_place) as run_place
-            from letter as l
+        with need as (
+            select s.unit_id, min(l.place) as run_place
+            from stepwell._letter_places(p_unit_ids) as l
             cross join lateral unnest(stepwell._replay_set(p_tenant_id, l.unit_id)) as s (unit_id)
             group by s.unit_id
         )
         insert into stepwell.dlq_replay_request (
             tenant_id, unit_id, approval_id, proposal_state, idempotency_key, requested_by, reason, requested_at, plan_id, stage_no)
         select p_tenant_id, n.unit_id, p_approval_id, 'submitted', format('replay:%s:%s:%s', n.unit_id, u.lease_no, p_approval_id),
-            p_actor, p_reason, stepwell.now(), p_plan_id, coalesce((
-                select min(s.no) from (
-                    select x.no, sum(x.size) over (order by x.no) as total from unnest(p_stages) with ordinality as x (size, no)
-                ) as s where n.run_place <= s.total), cardinality(p_stages) + 1)
+            p_actor, p_reason, stepwell.now(), p_plan_id, stepwell._stage_of(n.run_place, p_stages)
         from need as n
         inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = n.unit_id
         order by n.run_place, n.unit_id

@@ -155,7 +155,8 @@ select
     p.since_at,
     p.opened_at,
     p.last_seen_at,
-    case when p.closed_at is null then p.retry_at end as retry_at,
+    -- What the keeper only found is not tried again.
+    case when p.closed_at is null and p.duty <> 'watch' then p.retry_at end as retry_at,
     p.closed_at,
     p.closed_by,
     p.opened_event_id,
