@@ -22,14 +22,14 @@ LIMIT_SECONDS = 60.0
 
 
 class WorkerProcess:
-    """One process of `stepwell worker`; its output goes to a file that the test can read."""
+    """One process of `stepwell worker` or `keeper`; its output goes to a file that the test can read."""
 
-    def __init__(self, dsn: str, log: Path, *options: str) -> None:
+    def __init__(self, dsn: str, log: Path, *options: str, command: str = "worker") -> None:
         self.log = log
         with log.open("a") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "stepwell", "worker", *options],
-                env=environment({**process_environment(dsn), "EFFECTS_URL": dsn, "PYTHONUNBUFFERED": "1"}),
+                [sys.executable, "-m", "stepwell", command, *options],
+                env=environment({**process_environment(dsn, command), "EFFECTS_URL": dsn, "PYTHONUNBUFFERED": "1"}),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,

@@ -69,6 +69,7 @@ def test_a_replay_is_proposed_approved_and_followed(api: httpx.Client, engine: E
     stopped = api.post(f"/api/v1/replays/{plan['plan_id']}/stop", json={"reason": "wrong ones"})
     assert (stopped.status_code, stopped.json()["plan_state"]) == (200, "stopped"), stopped.text
     requests = got(api, f"/replays/{plan['plan_id']}/requests", limit=3)
-    assert [one["proposal_state"] for one in requests["items"]] == ["scheduled", "scheduled", "rejected"]
+    states = [(one["proposal_state"], one["replay_state"]) for one in requests["items"]]
+    assert states == [("merged", "scheduled"), ("merged", "scheduled"), ("rejected", None)]
     assert requests["next"] is not None
     assert got(api, "/replays")["items"][0]["ended_because"] == "wrong ones"

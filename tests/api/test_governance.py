@@ -76,6 +76,8 @@ def test_each_category_counts_what_its_list_shows(api: httpx.Client, engine: Eng
     assert (letter["run_id"], letter["subject"], letter["trace_id"]) == (str(dead), "a", TRACE)
     (step,) = listed(api, "overdue_step")
     assert (step["run_id"], step["subject"], step["reason"]) == (str(late), "sign", "ready")
+    assert (step["workflow"], step["trigger_ref"]) == ("desk", None)
+    assert (letter["workflow"], letter["trigger_ref"]) == ("w", KEY)
     assert listed(api, "silent_worker")[0]["subject"] == "orders:host-1"
     (letters,) = got(api, "/governance/dead-letters")
     assert (letters["open_count"], letters["window_count"]) == (1, 1)

@@ -157,7 +157,8 @@ ATTACKS: dict[str, str | list[str]] = {
         " policy_set_id <> (select min(policy_set_id) from policy_set)"
     ),
     "a replay that nobody approved": (
-        "update dlq_replay_request set proposal_state = 'completed' where proposal_state = 'rejected'"
+        "update dlq_replay_request set proposal_state = 'merged', replay_state = 'completed'"
+        " where proposal_state = 'rejected'"
     ),
     "a plan that was never stopped": (
         "update dlq_replay_plan set plan_state = 'completed', ended_because = 'every letter was replayed'"

@@ -181,8 +181,10 @@ def test_a_problem_shows_its_cause_what_helps_and_what_is_said_of_it(
         page.goto("/governance/problems?category=overdue_step")
         expect(facts.get_by_role("list", name="Last events")).to_be_visible()
         page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", look)
-        # Nothing of it is cut off at the side.
+        # Nothing of it is cut off at the side, also not inside the table.
         assert page.evaluate("document.documentElement.scrollWidth") <= size
+        box = page.get_by_test_id("categories").locator("xpath=..")
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth"), (look, size)
         picture(page, f"problems-{look}-{size}")
 
 

@@ -285,6 +285,28 @@ def test_a_handler_knows_its_ids_and_can_emit_events(app, play, db):
     ]
 
 
+@pytest.mark.requirement("SM-18")
+def test_an_event_of_a_handler_that_is_refused_is_kept(app, play, db):
+    app.event_type("order.counted", schema={"type": "object", "properties": {"n": {"type": "integer"}}})
+
+    @app.operation(retry=sw.Retry(max_attempts=1))
+    async def counts(ctx: sw.Context):
+        with pytest.raises(sw.Refused, match=r"order\.counted"):
+            await ctx.emit("order.counted", {"n": "many"})
+        with pytest.raises(sw.Refused, match="is not registered"):
+            await ctx.emit("order.lost", {"n": 1})
+
+    app.publish(sw.Workflow("one", sw.Operation("counts")))
+
+    async def scenario():
+        async with sw.Worker(app):
+            await (await app.start("one")).result()
+
+    play(scenario)
+    kept = "select event_type, unit_id & 1048575, payload ->> 'n' from event_validation_audit order by audit_id"
+    assert db.execute(kept).fetchall() == [("order.counted", 1, "many"), ("order.lost", 1, "1")]
+
+
 def test_an_error_names_a_checkpoint_that_cannot_be_stored(app, play, db):
     @app.operation
     async def careless(ctx: sw.Context):

@@ -33,6 +33,7 @@ class DeadLetterView(Shown):
     run_id: Id | None
     step_id: str | None
     workflow: str | None
+    trigger_ref: str | None = Field(description="the key of its run")
     died_at: datetime
     failure_class: str
     cause: str = Field(description="what many letters share; numbers are #", examples=["order # is closed"])
@@ -42,7 +43,7 @@ class DeadLetterView(Shown):
     resolved_at: datetime | None
     resolution: str | None
     replay_state: str | None = Field(description="of the newest request to replay it")
-    is_asked: bool = Field(description="a request to replay it waits for its approval")
+    is_asked: bool = Field(description="a request to replay it waits for its approval, or for its stage")
     failures: list[dict[str, Any]]
 
 
@@ -114,7 +115,7 @@ class Rehearsal(BaseModel):
     steps_behind: int = Field(description="steps that wait behind the letters")
     effects: EffectCounts
     rows: list[EffectRow]
-    stages: list[int] = Field(description="sizes of the first stages; the rest is the last one")
+    stages: list[int] = Field(description="how many letters each stage has, the first one first")
     quorum: int = Field(description="how many people must agree")
 
 
@@ -170,7 +171,8 @@ class ReplayRequestView(Shown):
     run_id: Id | None
     approval_id: Id
     stage_no: int | None
-    proposal_state: str
+    proposal_state: str = Field(description="submitted, approved, merged or rejected, as of every proposal")
+    replay_state: str | None = Field(description="what became of it: scheduled, completed or failed")
     idempotency_key: str
     requested_by: str
     requested_at: datetime

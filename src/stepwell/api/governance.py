@@ -32,7 +32,8 @@ class GovernanceProblemView(Shown):
     reason: str
     error_code: str | None
     seen_count: int
-    opened_at: datetime
+    since_at: datetime = Field(description="since when it is wrong")
+    opened_at: datetime = Field(description="when it was found")
     last_seen_at: datetime
     retry_at: datetime | None
     closed_at: datetime | None
@@ -81,6 +82,8 @@ class GovernanceSubject(Shown):
     unit_id: Id | None
     trace_id: str | None
     reason: str
+    workflow: str | None = Field(description="of its run")
+    trigger_ref: str | None = Field(description="the key of its run")
 
 
 class DeadLetterCount(Shown):

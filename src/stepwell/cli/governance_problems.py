@@ -84,7 +84,11 @@ def _label(row: Problem, lang: Lang) -> str:
 
 
 def _subject(row: Problem) -> str:
-    return row.subject if row.unit_id is None else short(row.unit_id)
+    """What it is about: with the number of its unit, which other commands accept."""
+    if row.unit_id is None:
+        return row.subject
+    number = short(row.unit_id)
+    return number if row.subject in (number, str(row.unit_id)) else f"{row.subject} {number}"
 
 
 def _table(rows: list[Problem], lang: Lang) -> Table:
@@ -96,7 +100,7 @@ def _table(rows: list[Problem], lang: Lang) -> Table:
             Text(_label(row, lang), style=row.severity if row.closed_at is None else "dim"),
             _word(f"duty {row.duty}", lang) if f"duty {row.duty}" in TERMINAL else row.duty,
             Text(_subject(row)),
-            moment(row.opened_at),
+            moment(row.since_at),
             f"{row.seen_count}×",
             moment(row.retry_at) if row.retry_at is not None else "",
             Text(row.reason),
@@ -114,7 +118,7 @@ def _lines(row: Problem, lang: Lang) -> list[tuple[str, str | None]]:
         ("run", None if row.run_id is None else str(row.run_id)),
         ("reason", row.reason),
         ("error code", row.error_code),
-        ("since", moment(row.opened_at)),
+        ("since", moment(row.since_at)),
         ("last seen", f"{moment(row.last_seen_at)} ({row.seen_count}×)"),
         ("next try", None if row.retry_at is None else moment(row.retry_at)),
         ("closed", None if row.closed_at is None else f"{moment(row.closed_at)}, {row.closed_by}"),

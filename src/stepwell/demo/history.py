@@ -19,11 +19,13 @@ from stepwell.demo import pace, plan
 from stepwell.demo.crew import Crew
 from stepwell.demo.plan import Start
 from stepwell.errors import Conflict
-from stepwell.store.calls import rehearsal
+from stepwell.store.calls import keep, rehearsal
 from stepwell.testing.harness import LOOK_FIRST_SECONDS, LOOK_LIMIT_SECONDS, Harness
 
 # The people look at their work so often, by day.
 LOOK_MINUTES: Final = 30
+# What is wrong is looked for as often; more than this is found the next time.
+PROBLEM_LIMIT: Final = 500
 # Times are rounded up to this grid: the moves of the clock are most of what this costs.
 GRID: Final = timedelta(minutes=5)
 
@@ -107,6 +109,7 @@ class History(Harness):
 
     async def _people_look(self) -> None:
         at = self._at
+        await self.client.perform(keep.watch_problems(PROBLEM_LIMIT))
         if plan.is_day(at):
             for act in await self._crew.look():
                 self._plan(_by_day(at + timedelta(minutes=act.minutes)), act.perform)

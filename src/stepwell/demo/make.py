@@ -10,11 +10,12 @@ from typing import Final
 
 import stepwell as sw
 from stepwell.api.passwords import Hasher
+from stepwell.client import Client
 from stepwell.demo import plant, triage
 from stepwell.demo.app import make as make_app
 from stepwell.demo.history import History
 from stepwell.demo.people import PEOPLE, ROLES_OF_THE_LINK, SERVICE
-from stepwell.store.calls import mode, principals, sign_in
+from stepwell.store.calls import mode, principals, sealing, sign_in
 from stepwell.store.connection.pool import not_waiting
 
 WORDS: Final = (
@@ -54,7 +55,14 @@ async def make(dsn: str, folder: Path, ends: datetime, days: int) -> dict[str, s
         passwords = await _prepare(app)
         await history.client.perform(mode.begin_demo(history.client.tenant_id))
         await history.work_until(ends)
+        await _seal(history.client)
     return passwords
+
+
+async def _seal(client: Client) -> None:
+    """Seal the past, so that the first seal of the keeper is not days late."""
+    while await client.perform(sealing.seal(client.tenant_id)) is not None:
+        pass
 
 
 async def _prepare(app: sw.App) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from stepwell import handler_progress
 from stepwell.app import App
 from stepwell.connectors.base import Connector
-from stepwell.errors import DatabaseUnavailable
+from stepwell.errors import DatabaseUnavailable, StepwellError
 from stepwell.store.calls import graphs, sessions
 from stepwell.store.calls.leases import Lease, LeaseKey
 from stepwell.store.connection import perform
@@ -65,7 +65,12 @@ class WorkerCalls:
         await self._ask(sessions.save_progress, self._exchange.session_key, said)
 
     async def emit(self, lease: Lease, event_type: str, payload: str) -> None:
-        await self._ask(sessions.emit, self._exchange.session_key, lease, event_type, payload)
+        try:
+            await self._ask(sessions.emit, self._exchange.session_key, lease, event_type, payload)
+        except StepwellError as error:
+            if error.rejected is not None and "tenant_id" in error.rejected:
+                await perform.keep_reject(self._pool, error.rejected, None)
+            raise
 
     async def label(self, lease: Lease, labels: str) -> Any:
         return await self._ask(sessions.label, self._exchange.session_key, lease, labels)

@@ -80,10 +80,11 @@ def test_a_plan_waits_for_its_approval_and_goes_in_stages(dead: tuple[Engine, in
     assert {engine.state(job) for job in jobs} == {"completed"}
     # Each replay has its request, its approval and its key, and an outcome with its event.
     rows = engine.db.execute(
-        "select proposal_state, approval_id, outcome_jsonb ->> 'state', idempotency_key from v_replay_request"
+        "select proposal_state, replay_state, approval_id, outcome_jsonb ->> 'state', idempotency_key"
+        " from v_replay_request"
     ).fetchall()
-    assert {row[:3] for row in rows} == {("completed", int(plan["approval_id"]), "completed")}
-    assert len({row[3] for row in rows}) == 15
+    assert {row[:4] for row in rows} == {("merged", "completed", int(plan["approval_id"]), "completed")}
+    assert len({row[4] for row in rows}) == 15
     assert engine.one("select count(*) from event_log where event_type = 'dlq_replay.completed'") == 15
     assert engine.one("select count(*) from event_log where event_type = 'dlq_replay.stage_started'") == 3
     assert engine.faults() == {}
@@ -138,6 +139,67 @@ def test_a_large_plan_needs_two_people_also_where_no_approval_is_required(dead: 
     killed(engine, session, 2, "mail")
     engine.drain(session)
     assert proposed(engine, operation="mail")["state"] == "running"
+
+
+def states(engine: Engine) -> list[tuple[str, str | None]]:
+    """Proposal and replay of each request, in the order of the requests."""
+    found = "select proposal_state, replay_state from dlq_replay_request order by replay_request_id"
+    return [(proposal, replay) for proposal, replay in engine.db.execute(found)]
+
+
+@pytest.mark.requirement("GV-10")
+def test_a_request_has_the_states_of_a_proposal_and_beside_it_what_became_of_it(dead: tuple[Engine, int]):
+    engine, session = dead
+    killed(engine, session, 13)
+    plan = proposed(engine)
+    assert states(engine) == [("submitted", None)] * 13
+    approved(engine, plan, "ben")
+    assert states(engine) == [("approved", None)] * 13
+    # What waits for its stage is asked for already.
+    with pytest.raises(psycopg.Error, match="waits for its stage of plan") as caught:
+        proposed(engine)
+    assert caught.value.sqlstate == "SW003"
+    assert engine.one("select count(*) from v_dead_letter where is_asked and replay_state = 'approved'") == 13
+    carried(engine)
+    assert states(engine) == [("merged", "scheduled"), *[("approved", None)] * 12]
+    engine.drain(session)
+    carried(engine)
+    assert states(engine) == [("merged", "completed"), *[("merged", "scheduled")] * 10, *[("approved", None)] * 2]
+    first, *others = engine.claim(session)
+    engine.kill(session, first)
+    engine.complete(session, *others)
+    carried(engine)
+    ended = [("merged", "completed"), ("merged", "failed"), *[("merged", "completed")] * 9]
+    assert states(engine) == [*ended, *[("rejected", None)] * 2]
+    second = proposed(engine)
+    engine.one(deciding("reject", "ben", "not now"), (int(second["approval_id"]),))
+    assert states(engine)[13:] == [("rejected", None)] * 3
+
+
+@pytest.mark.requirement("GV-10")
+def test_no_other_state_is_stored(dead: tuple[Engine, int]):
+    engine, session = dead
+    killed(engine, session, 1)
+    proposed(engine)
+    machine = "select array_agg(state_code) from state_def where state_machine_id = 'proposal.1'"
+    known = {*engine.one(machine), "scheduled", "completed", "failed", "running", ""}
+    accepted = set()
+    for state in known:
+        for replay in (None, "scheduled", "completed", "failed", "rejected"):
+            try:
+                engine.db.execute(
+                    "update dlq_replay_request set proposal_state = %s, replay_state = %s", (state, replay)
+                )
+            except psycopg.errors.CheckViolation:
+                continue
+            accepted.add((state, replay))
+    # Of the states of the document only what is granted has an outcome.
+    document = ("draft", "submitted", "review", "approved", "rejected", "merged")
+    assert accepted == {
+        *((state, None) for state in document if state != "merged"),
+        *(("merged", replay) for replay in ("scheduled", "completed", "failed")),
+        ("approved", "failed"),
+    }
 
 
 @pytest.mark.requirement("GV-06")

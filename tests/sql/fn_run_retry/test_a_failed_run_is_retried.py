@@ -56,10 +56,10 @@ def test_a_retry_stores_a_request_an_approval_and_their_events(engine: Engine):
     approval_id = retry(engine, run_id)["approval_id"]
     unit_id = engine.unit(run_id, "b")
     request = engine.db.execute(
-        """select unit_id, approval_id, proposal_state, requested_by, reason, scheduled_at is not null
+        """select unit_id, approval_id, proposal_state, replay_state, requested_by, reason, scheduled_at is not null
            from dlq_replay_request"""
     ).fetchall()
-    assert request == [(unit_id, approval_id, "scheduled", "ada", "fixed the cause", True)]
+    assert request == [(unit_id, approval_id, "merged", "scheduled", "ada", "fixed the cause", True)]
     assert engine.state(approval_id) == "approved"
     assert engine.events(approval_id) == ["approval.requested", "approval.approved"]
     assert engine.events(unit_id)[-2:] == ["dlq_replay.proposed", "step.replayed"]
@@ -71,7 +71,7 @@ def test_a_retry_stores_a_request_an_approval_and_their_events(engine: Engine):
     engine.drain(session)
     assert engine.one("select fn_replays_settle()") == 1
     assert engine.one("select fn_replays_settle()") == 0
-    assert engine.db.execute("select proposal_state, outcome_jsonb from dlq_replay_request").fetchone() == (
+    assert engine.db.execute("select replay_state, outcome_jsonb from dlq_replay_request").fetchone() == (
         "completed",
         {"state": "completed"},
     )
@@ -101,7 +101,7 @@ def test_a_run_that_dies_again_can_be_retried_again(engine: Engine):
     engine.kill(session, *engine.claim(session))
     assert engine.run_state(run_id) == "failed"
     assert engine.one("select fn_replays_settle()") == 1
-    assert engine.one("select proposal_state from dlq_replay_request") == "failed"
+    assert engine.one("select replay_state from dlq_replay_request") == "failed"
     retry(engine, run_id)
     engine.drain(session)
     assert engine.run_state(run_id) == "completed"

@@ -140,6 +140,7 @@ def test_a_sample_of_a_busy_log_is_bounded_and_takes_the_newest(engine: Engine):
     assert lags(engine)["log", "reader:mail"]["event_count"] == 30
 
 
+@pytest.mark.requirement("GV-10")
 def test_a_pair_has_its_own_threshold_else_that_of_its_producer_else_that_of_all(
     engine: Engine, clock: Clock
 ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.sql.drive import Engine, human, operation
@@ -124,6 +126,40 @@ def test_a_run_that_nothing_can_move_is_an_orphan(engine: Engine, clock: Clock):
     engine.one("select fn_run_cancel(1, %s, 'ada')", (run_id,))
     assert looked(engine) == {}
     assert closed_by(engine, "orphan_workflow") == "the run goes on or ended"
+
+
+def test_a_problem_tells_since_when_it_is_wrong_also_if_it_is_found_later(engine: Engine, clock: Clock):
+    engine.publish("desk", human("sign", deadline=600))
+    engine.publish("w", operation("a"))
+    engine.db.execute("insert into event_reader (tenant_id, reader_name) values (1, 'mail')")
+    engine.start("desk")
+    lost = engine.start("w")
+    session = engine.worker("orders:1", lease_seconds=30)
+    engine.kill(session, *engine.claim(session))
+    engine.db.execute("delete from job_ready where unit_id = %s", (engine.unit(engine.start("w"), "a"),))
+    began = clock.now()
+    # No keeper looks for three days.
+    clock.advance(days=3)
+    engine.one("select fn_leases_recover(10)")
+    engine.timers()
+    assert set(looked(engine)) == {
+        "dead_letter", "silent_worker", "overdue_step", "event_lag", "orphan_workflow",
+    }  # fmt: skip
+    since = {
+        category: round((at - began).total_seconds() / 60)
+        for category, at in engine.db.execute(
+            "select category_code, oldest_at from vw_governance_counts where subject_count > 0"
+        )
+    }
+    assert since == {
+        "dead_letter": 0, "silent_worker": 0, "overdue_step": 10, "event_lag": 0, "orphan_workflow": 0,
+    }  # fmt: skip
+    assert lost
+    rows = "select extract(epoch from p.opened_at - p.since_at) / 86400 from governance_problem as p"
+    assert min(days for (days,) in engine.db.execute(rows)) > 2.9
+    # The list of a category has the same times, and its pages follow them.
+    (newest, *_) = engine.db.execute("select since_at from fn_governance_read(1, 'overdue_step')").fetchall()
+    assert newest[0] < began + timedelta(minutes=11)
 
 
 @pytest.mark.requirement("GV-04")

@@ -50,18 +50,20 @@ with told as materialized (
         case when r.reason is distinct from a.reason and a.reason !~ '\[' then 'reason' end,
         case when (r.scheduled_at is not null) is distinct from (g.event_id is not null or coalesce(r.outcome_jsonb ->> 'state', '') = 'refused')
             or r.scheduled_at not between g.at - interval '5 minutes' and g.at + interval '5 minutes' then 'scheduled_at' end,
-        case when r.proposal_state is null or d.event_id is not null
-            and r.proposal_state is distinct from case d.payload ->> 'state' when 'completed' then 'completed' else 'failed' end
-            or d.event_id is null and r.proposal_state is distinct from case when coalesce(r.outcome_jsonb ->> 'state', '') = 'refused'
-                and g.event_id is null and l.plan_state = 'stopped' then 'failed' when g.event_id is not null then 'scheduled'
-                when u.state_code in ('rejected', 'expired', 'cancelled') or l.plan_state in ('stopped', 'completed', 'rejected') then 'rejected'
-                when l.plan_state = 'running' then case r.proposal_state when 'rejected' then 'rejected' else 'submitted' end
-                else 'submitted' end then 'proposal_state' end,
-        case when (r.outcome_at is not null) is distinct from coalesce(r.proposal_state not in ('submitted', 'scheduled'), false)
+        case when r.proposal_state is distinct from case when coalesce(g.event_id, d.event_id) is not null then 'merged'
+            when coalesce(r.outcome_jsonb ->> 'state', '') = 'refused' and l.plan_state = 'stopped' then 'approved'
+            when u.state_code in ('rejected', 'expired', 'cancelled') or l.plan_state in ('stopped', 'completed', 'rejected') then 'rejected'
+            when l.plan_state = 'running' then case r.proposal_state when 'rejected' then 'rejected' else 'approved' end
+            else 'submitted' end then 'proposal_state' end,
+        case when r.replay_state is distinct from case
+            when d.event_id is not null then case d.payload ->> 'state' when 'completed' then 'completed' else 'failed' end
+            when g.event_id is not null then 'scheduled'
+            when coalesce(r.outcome_jsonb ->> 'state', '') = 'refused' and l.plan_state = 'stopped' then 'failed' end then 'replay_state' end,
+        case when (r.outcome_at is not null) is distinct from coalesce(r.replay_state <> 'scheduled', r.proposal_state = 'rejected')
             or r.outcome_at not between d.at - interval '5 minutes' and d.at + interval '5 minutes' then 'outcome_at' end,
         case when d.event_id is not null then case when r.outcome_jsonb is distinct from jsonb_build_object('state', d.payload ->> 'state')
             then 'outcome_jsonb' end
-            when r.proposal_state in ('submitted', 'scheduled') then case when r.outcome_jsonb is not null then 'outcome_jsonb' end
+            when r.proposal_state <> 'rejected' and coalesce(r.replay_state, 'scheduled') = 'scheduled' then case when r.outcome_jsonb is not null then 'outcome_jsonb' end
             when r.outcome_jsonb is not null and r.outcome_jsonb <> '{"reason": "its plan was stopped"}'
                 and r.outcome_jsonb <> '{"reason": "it is not dead any more"}' and coalesce(r.outcome_jsonb ->> 'state', '') <> 'refused'
             then 'outcome_jsonb' end,

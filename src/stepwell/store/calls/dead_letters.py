@@ -20,6 +20,7 @@ class DeadLetter:
     run_id: int | None
     step_id: str | None
     workflow: str | None
+    trigger_ref: str | None
     died_at: datetime
     failure_class: str
     error: dict[str, Any]
@@ -29,9 +30,9 @@ class DeadLetter:
     failures: list[dict[str, Any]]
     cause: str
     max_attempts: int
-    # Of the newest request to replay it: submitted, scheduled, completed, failed or rejected.
+    # Of the newest request to replay it: submitted, approved, scheduled, completed, failed or rejected.
     replay_state: str | None
-    # A request to replay it waits for its approval.
+    # A request to replay it waits for its approval, or for its stage.
     is_asked: bool
 
 
@@ -83,6 +84,7 @@ class ReplayRequest:
     approval_id: int
     stage_no: int | None
     proposal_state: str
+    replay_state: str | None
     idempotency_key: str
     requested_by: str
     requested_at: datetime

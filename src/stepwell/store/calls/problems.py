@@ -24,6 +24,7 @@ class Problem:
     reason: str
     error_code: str | None
     seen_count: int
+    since_at: datetime
     opened_at: datetime
     last_seen_at: datetime
     retry_at: datetime | None
@@ -73,6 +74,8 @@ class Subject:
     unit_id: int | None
     trace_id: str | None
     reason: str
+    workflow: str | None
+    trigger_ref: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,12 @@ import type { Subject } from "../../api/governance";
 
 const placeBits = 20n;
 
+/** The page on which a category is mended; null where that is its own list. */
+export function mendedOn(category: string): string | null {
+  const pages: Record<string, string> = { dead_letter: "/governance/dead-letters", event_lag: "/governance/lag", silent_worker: "/workers" };
+  return pages[category] ?? null;
+}
+
 /** By what the events of a subject are found; null when it has none of its own. */
 export function timelineOf(subject: Subject): Record<string, string> | null {
   if (subject.trace_id) return { trace: subject.trace_id };

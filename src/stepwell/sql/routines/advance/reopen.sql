@@ -15,7 +15,7 @@ $$;
 
 -- Carries out these granted replay requests, all of one run or of one job: the failed run continues, dead units become ready
 -- with their full number of attempts, and what was cancelled because of them waits again. Their history stays. Requests that
--- are not submitted any more are left alone.
+-- were rejected or carried out are left alone.
 create or replace function stepwell._replay_carry(p_tenant_id int, p_approval_id bigint, p_request_ids bigint[], p_actor text)
 returns jsonb
 language plpgsql volatile
@@ -28,9 +28,9 @@ declare
     v_count int;
 begin
     with taken as (
-        update stepwell.dlq_replay_request as r set proposal_state = 'scheduled', scheduled_at = v_now
+        update stepwell.dlq_replay_request as r set proposal_state = 'merged', replay_state = 'scheduled', scheduled_at = v_now
         where r.tenant_id = p_tenant_id and r.approval_id = p_approval_id and r.replay_request_id = any (p_request_ids)
-            and r.proposal_state = 'submitted'
+            and r.proposal_state in ('submitted', 'approved') and r.replay_state is null
         returning r.unit_id, r.replay_request_id
     )
     select

@@ -65,7 +65,7 @@ as $$
         union all
         select q.requested_by from line as l
         inner join stepwell.dlq_replay_request as q on q.tenant_id = p_tenant_id
-            and q.unit_id between stepwell._run_unit(l.run_id) and stepwell._run_last(l.run_id) and q.proposal_state = 'scheduled'
+            and q.unit_id between stepwell._run_unit(l.run_id) and stepwell._run_last(l.run_id) and q.replay_state = 'scheduled'
         union all
         select k.reopened_by from line as l
         inner join stepwell.step_run_correction_cycle as k on k.tenant_id = p_tenant_id

@@ -124,8 +124,34 @@ as $$
         'rows', (select coalesce(json_agg(json_build_object('step', g.step, 'connector', g.connector, 'operation', g.operation,
             'answer', g.answer, 'writes', g.writes, 'reversible', g.reversible, 'count', g.count, 'target', g.target,
             'receipt_id', g.receipt_id::text, 'reason', g.reason, 'rule', g.rule, 'is_expected', g.is_expected)), '[]') from grouped as g),
-        'stages', (select c.config_value from stepwell.dot_config as c where c.config_key = 'replay.stage_sizes'),
+        'stages', (select coalesce(json_agg(x.letters order by x.no), '[]') from (
+            select stepwell._stage_of(q.place, array(select jsonb_array_elements_text(c.config_value)::int
+                from stepwell.dot_config as c where c.config_key = 'replay.stage_sizes')) as no, count(*) as letters
+            from stepwell._letter_places(p_unit_ids) as q group by 1) as x),
         'quorum', stepwell._replay_quorum(cardinality(p_unit_ids), (select s.irreversible from summed as s)))
+$$;
+
+-- The place of each letter in a plan: letters of one run have one place, that of the first of them.
+create or replace function stepwell._letter_places(p_unit_ids bigint[]) returns table (unit_id bigint, place bigint)
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select x.unit_id, dense_rank() over (order by f.first_place)
+    from unnest(p_unit_ids) as x (unit_id)
+    inner join (
+        select stepwell._run_of(y.unit_id) as run_id, min(y.place) as first_place
+        from unnest(p_unit_ids) with ordinality as y (unit_id, place) group by 1
+    ) as f on stepwell._run_of(x.unit_id) = f.run_id
+$$;
+
+-- The stage of a place: p_sizes has those of the first stages, the rest is the last one.
+create or replace function stepwell._stage_of(p_place bigint, p_sizes int[]) returns int
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select coalesce(min(s.no), cardinality(p_sizes) + 1)::int
+    from (select x.no, sum(x.size) over (order by x.no) as total from unnest(p_sizes) with ordinality as x (size, no)) as s
+    where p_place <= s.total
 $$;
 
 -- How many people must agree to a plan: two for many letters, and for effects that cannot be undone.

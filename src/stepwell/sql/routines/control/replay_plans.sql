@@ -84,26 +84,16 @@ declare
     v_request record;
 begin
     for v_request in
-        with letter as (
-            select x.unit_id, x.place, dense_rank() over (order by f.first_place) as run_place
-            from unnest(p_unit_ids) with ordinality as x (unit_id, place)
-            inner join (
-                select stepwell._run_of(y.unit_id) as run_id, min(y.place) as first_place
-                from unnest(p_unit_ids) with ordinality as y (unit_id, place) group by 1
-            ) as f on stepwell._run_of(x.unit_id) = f.run_id
-        ), need as (
-            select s.unit_id, min(l.run_place) as run_place
-            from letter as l
+        with need as (
+            select s.unit_id, min(l.place) as run_place
+            from stepwell._letter_places(p_unit_ids) as l
             cross join lateral unnest(stepwell._replay_set(p_tenant_id, l.unit_id)) as s (unit_id)
             group by s.unit_id
         )
         insert into stepwell.dlq_replay_request (
             tenant_id, unit_id, approval_id, proposal_state, idempotency_key, requested_by, reason, requested_at, plan_id, stage_no)
         select p_tenant_id, n.unit_id, p_approval_id, 'submitted', format('replay:%s:%s:%s', n.unit_id, u.lease_no, p_approval_id),
-            p_actor, p_reason, stepwell.now(), p_plan_id, coalesce((
-                select min(s.no) from (
-                    select x.no, sum(x.size) over (order by x.no) as total from unnest(p_stages) with ordinality as x (size, no)
-                ) as s where n.run_place <= s.total), cardinality(p_stages) + 1)
+            p_actor, p_reason, stepwell.now(), p_plan_id, stepwell._stage_of(n.run_place, p_stages)
         from need as n
         inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.unit_id = n.unit_id
         order by n.run_place, n.unit_id
@@ -120,7 +110,7 @@ $$;
 -- letters were begun. The keeper calls this.
 -- Locks: the plan, without those that another keeper holds; then runs and jobs, without waiting.
 -- Idempotency: a request is carried out once.
--- Raises: nothing.
+-- Raises: what is not the fault of a row.
 create or replace function stepwell.fn_replay_plans_carry(p_limit int default 100) returns int
 language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
@@ -141,7 +131,7 @@ begin
             continue;
         end if;
         if not exists (select from stepwell.dlq_replay_request as r where r.tenant_id = v_plan.tenant_id and r.plan_id = v_plan.plan_id
-            and r.stage_no <= v_plan.stage_no and r.proposal_state in ('submitted', 'scheduled')) then
+            and r.stage_no <= v_plan.stage_no and (r.proposal_state = 'approved' and r.replay_state is null or r.replay_state = 'scheduled')) then
             if not stepwell._plan_stage_begin(v_plan) then
                 continue;
             end if;
@@ -158,16 +148,16 @@ create or replace function stepwell._plan_problem(p_tenant_id int, p_plan_id big
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select case when r.proposal_state = 'failed' then format('%s ended again: %s', stepwell._title_of(p_tenant_id, r.unit_id), r.outcome_jsonb ->> 'state')
+    select case when r.replay_state = 'failed' then format('%s ended again: %s', stepwell._title_of(p_tenant_id, r.unit_id), r.outcome_jsonb ->> 'state')
         else format('%s failed again: %s', stepwell._title_of(p_tenant_id, r.unit_id), coalesce(f.error ->> 'message', f.failure_class)) end
     from stepwell.dlq_replay_request as r
     left join lateral (
         select x.error, x.failure_class from stepwell.unit_failure as x
         where x.tenant_id = r.tenant_id and x.unit_id = r.unit_id and x.failed_at >= r.scheduled_at
         order by x.failed_at limit 1
-    ) as f on r.proposal_state in ('scheduled', 'completed')
+    ) as f on r.replay_state in ('scheduled', 'completed')
     where r.tenant_id = p_tenant_id and r.plan_id = p_plan_id and r.scheduled_at is not null
-        and (r.proposal_state = 'failed' or f.failure_class is not null)
+        and (r.replay_state = 'failed' or f.failure_class is not null)
     order by r.replay_request_id
     limit 1
 $$;
@@ -185,15 +175,15 @@ begin
     from stepwell.dlq_replay_request as r
     cross join lateral (
         select min(x.stage_no) as first_no from stepwell.dlq_replay_request as x
-        where x.tenant_id = p_plan.tenant_id and x.plan_id = p_plan.plan_id and x.proposal_state = 'submitted'
+        where x.tenant_id = p_plan.tenant_id and x.plan_id = p_plan.plan_id and x.proposal_state = 'approved' and x.replay_state is null
     ) as q
-    where r.tenant_id = p_plan.tenant_id and r.plan_id = p_plan.plan_id and r.proposal_state = 'submitted';
+    where r.tenant_id = p_plan.tenant_id and r.plan_id = p_plan.plan_id and r.proposal_state = 'approved' and r.replay_state is null;
     if v_stage.no is null then
         update stepwell.dlq_replay_plan as p set plan_state = 'completed', ended_at = stepwell.now(), ended_because = 'every letter was replayed'
         where p.tenant_id = p_plan.tenant_id and p.plan_id = p_plan.plan_id;
         perform stepwell._event_append(p_plan.tenant_id, p_plan.plan_id, 'dlq_replay.plan_completed', 'keeper', jsonb_build_object('count', (
             select count(*) from stepwell.dlq_replay_request as r where r.tenant_id = p_plan.tenant_id and r.plan_id = p_plan.plan_id
-                and r.proposal_state = 'completed')));
+                and r.replay_state = 'completed')));
         return false;
     end if;
     update stepwell.dlq_replay_plan as p set stage_no = v_stage.no, stage_at = stepwell.now()
@@ -221,7 +211,8 @@ begin
     from (
         select r.tenant_id, r.unit_id from stepwell.dlq_replay_request as r
         inner join stepwell.dlq_replay_plan as p on r.tenant_id = p.tenant_id and r.plan_id = p.plan_id
-        where r.tenant_id = p_plan.tenant_id and r.plan_id = p_plan.plan_id and r.stage_no = p.stage_no and r.proposal_state = 'submitted'
+        where r.tenant_id = p_plan.tenant_id and r.plan_id = p_plan.plan_id and r.stage_no = p.stage_no
+            and r.proposal_state = 'approved' and r.replay_state is null
         order by r.replay_request_id limit p_limit
     ) as q;
     if v_part.unit_ids is null then
@@ -242,8 +233,11 @@ begin
                 perform stepwell._replay_carry(p_plan.tenant_id, p_plan.approval_id, v_run.request_ids, p_plan.requested_by);
                 v_count := v_count + cardinality(v_run.request_ids);
             exception when others then
+                if not stepwell._is_fault_of_row(sqlstate) then
+                    raise;
+                end if;
                 -- A replay that is refused counts as a failure: the plan stops.
-                update stepwell.dlq_replay_request as r set proposal_state = 'failed', scheduled_at = stepwell.now(),
+                update stepwell.dlq_replay_request as r set replay_state = 'failed', scheduled_at = stepwell.now(),
                     outcome_at = stepwell.now(), outcome_jsonb = jsonb_build_object('state', 'refused', 'reason', sqlerrm)
                 where r.tenant_id = p_plan.tenant_id and r.replay_request_id = any (v_run.request_ids);
             end;
@@ -268,7 +262,7 @@ declare
 begin
     update stepwell.dlq_replay_request as r set proposal_state = 'rejected', outcome_at = stepwell.now(),
         outcome_jsonb = '{"reason": "its plan was stopped"}'
-    where r.tenant_id = p_tenant_id and r.plan_id = p_plan_id and r.proposal_state = 'submitted';
+    where r.tenant_id = p_tenant_id and r.plan_id = p_plan_id and r.proposal_state = 'approved' and r.replay_state is null;
     get diagnostics v_count = row_count;
     update stepwell.dlq_replay_plan as p set plan_state = 'stopped', ended_at = stepwell.now(), ended_because = left(p_reason, 2000)
     where p.tenant_id = p_tenant_id and p.plan_id = p_plan_id;
@@ -321,10 +315,10 @@ left join lateral (
     select jsonb_agg(jsonb_build_object('stage', s.stage_no, 'count', s.count, 'submitted', s.submitted, 'scheduled', s.scheduled,
         'completed', s.completed, 'failed', s.failed, 'left_out', s.left_out) order by s.stage_no) as progress
     from (
-        select r.stage_no, count(*) as count, count(*) filter (where r.proposal_state = 'submitted') as submitted,
-            count(*) filter (where r.proposal_state = 'scheduled') as scheduled,
-            count(*) filter (where r.proposal_state = 'completed') as completed,
-            count(*) filter (where r.proposal_state = 'failed') as failed,
+        select r.stage_no, count(*) as count, count(*) filter (where r.proposal_state in ('submitted', 'approved') and r.replay_state is null) as submitted,
+            count(*) filter (where r.replay_state = 'scheduled') as scheduled,
+            count(*) filter (where r.replay_state = 'completed') as completed,
+            count(*) filter (where r.replay_state = 'failed') as failed,
             count(*) filter (where r.proposal_state = 'rejected') as left_out
         from stepwell.dlq_replay_request as r where r.tenant_id = p.tenant_id and r.plan_id = p.plan_id group by r.stage_no
     ) as s
@@ -334,6 +328,6 @@ left join lateral (
 create or replace view stepwell.v_replay_request with (security_invoker = true) as
 select
     r.tenant_id, r.replay_request_id, r.unit_id, nullif(case when stepwell._unit_no(r.unit_id) > 0 then stepwell._run_of(r.unit_id) end, 0) as run_id,
-    r.approval_id, r.plan_id, r.stage_no, r.proposal_state, r.idempotency_key, r.requested_by, r.reason, r.requested_at, r.scheduled_at,
+    r.approval_id, r.plan_id, r.stage_no, r.proposal_state, r.replay_state, r.idempotency_key, r.requested_by, r.reason, r.requested_at, r.scheduled_at,
     r.outcome_at, r.outcome_jsonb
 from stepwell.dlq_replay_request as r;

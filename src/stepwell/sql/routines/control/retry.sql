@@ -185,7 +185,7 @@ begin
 end
 $$;
 
--- Checks that no earlier request to replay one of these units waits for its approval.
+-- Checks that no earlier request to replay one of these units waits for its approval, or for its stage.
 -- Raises: SW003 when one does.
 create or replace function stepwell._replay_check(p_tenant_id int, p_unit_ids bigint[]) returns void
 language plpgsql stable
@@ -194,14 +194,17 @@ as $$
 declare
     v_request record;
 begin
-    select r.approval_id, r.unit_id into v_request
+    select r.approval_id, r.unit_id, r.plan_id, r.proposal_state into v_request
     from stepwell.work_unit as u
     inner join stepwell.dlq_replay_request as r on u.tenant_id = r.tenant_id and u.unit_id = r.unit_id
-    where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and r.proposal_state = 'submitted'
+    where u.tenant_id = p_tenant_id and u.unit_id = any (p_unit_ids) and r.proposal_state in ('submitted', 'approved') and r.replay_state is null
     limit 1;
     if found then
-        raise exception using errcode = 'SW003', message = format('the replay of %s waits for approval %s',
-            stepwell._title_of(p_tenant_id, v_request.unit_id), stepwell._unit_ref(v_request.approval_id));
+        raise exception using errcode = 'SW003', message = case v_request.proposal_state
+            when 'submitted' then format('the replay of %s waits for approval %s',
+                stepwell._title_of(p_tenant_id, v_request.unit_id), stepwell._unit_ref(v_request.approval_id))
+            else format('the replay of %s waits for its stage of plan %s',
+                stepwell._title_of(p_tenant_id, v_request.unit_id), stepwell._unit_ref(v_request.plan_id)) end;
     end if;
 end
 $$;
@@ -225,7 +228,7 @@ begin
         select r.tenant_id, r.replay_request_id
         from stepwell.dlq_replay_request as r
         inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and r.unit_id = u.unit_id
-        where r.proposal_state = 'scheduled' and u.state_code in ('completed', 'cannot_complete', 'cancelled')
+        where r.replay_state = 'scheduled' and u.state_code in ('completed', 'cannot_complete', 'cancelled')
             and not stepwell._is_set_aside(u.tenant_id, 'replays', r.replay_request_id::text, v_now)
         order by r.tenant_id, r.replay_request_id
         limit least(p_limit, 1000)
@@ -264,7 +267,7 @@ begin
         order by r.tenant_id, r.replay_request_id
     loop
         update stepwell.dlq_replay_request as r
-        set proposal_state = case when v_request.state_code = 'completed' then 'completed' else 'failed' end,
+        set replay_state = case when v_request.state_code = 'completed' then 'completed' else 'failed' end,
             outcome_at = stepwell.now(), outcome_jsonb = jsonb_build_object('state', v_request.state_code)
         where r.tenant_id = v_request.tenant_id and r.replay_request_id = v_request.replay_request_id;
         perform stepwell._event_append(v_request.tenant_id, v_request.unit_id, 'dlq_replay.completed', 'keeper',

@@ -72,6 +72,8 @@ begin
         array[v_evidence]);
     update stepwell.dlq_replay_plan as p set plan_state = 'running'
     where p.tenant_id = p_tenant_id and p.plan_id = p_plan_id;
+    update stepwell.dlq_replay_request as r set proposal_state = 'approved'
+    where r.tenant_id = p_tenant_id and r.plan_id = p_plan_id and r.proposal_state = 'submitted';
 end
 $$;
 

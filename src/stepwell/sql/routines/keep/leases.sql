@@ -144,7 +144,7 @@ begin
             jsonb_build_object('worker', v_session.worker_name, 'session_id', v_session.session_id));
         -- Its session is over, its silence is not: a good tick of its class closes the problem.
         perform stepwell._problem_found(1, 'silent_worker', v_session.session_id || ':' || c.class_name, v_session.worker_name, null,
-            format('no heartbeat, class %s; its leases went to others', c.class_name))
+            format('no heartbeat, class %s; its leases went to others', c.class_name), s.last_tick_at)
         from stepwell.worker_session as s
         cross join lateral unnest(s.executor_class_ids) as k (executor_class_id)
         inner join stepwell.executor_class as c on k.executor_class_id = c.executor_class_id

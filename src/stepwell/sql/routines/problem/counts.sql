@@ -30,18 +30,19 @@ create or replace trigger problems_are_counted
 after insert or update or delete on stepwell.governance_problem
 for each row execute function stepwell._problem_count();
 
--- Opens a problem that the keeper found, with what people read as its subject. The same subject is one problem while it is open.
+-- Opens a problem that the keeper found, with what people read as its subject and since when it is wrong (null: since now). The same
+-- subject is one problem while it is open.
 -- Locks: the row of the problem, then that of its count.
 create or replace function stepwell._problem_found(
-    p_tenant_id int, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text
+    p_tenant_id int, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text, p_since_at timestamptz
 ) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._problem_open(p_tenant_id, p_category, 'watch', p_subject, p_unit_id, null, p_reason);
-    update stepwell.governance_problem as p set title = left(p_title, 500)
+    update stepwell.governance_problem as p set title = left(p_title, 500), since_at = least(p.since_at, p_since_at)
     where p.tenant_id = p_tenant_id and p.category_code = p_category and p.duty = 'watch' and p.subject = p_subject
-        and p.closed_at is null and p.title is distinct from left(p_title, 500);
+        and p.closed_at is null and (p.title is distinct from left(p_title, 500) or p.since_at > p_since_at);
 end
 $$;

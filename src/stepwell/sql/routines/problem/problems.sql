@@ -31,8 +31,8 @@ begin
         jsonb_strip_nulls(jsonb_build_object('category', p_category, 'duty', p_duty, 'subject', p_subject,
             'reason', v_reason, 'error_code', p_error_code)));
     insert into stepwell.governance_problem (
-        tenant_id, category_code, duty, subject, unit_id, reason, error_code, opened_at, last_seen_at, retry_at, opened_event_id)
-    values (p_tenant_id, p_category, p_duty, p_subject, p_unit_id, v_reason, p_error_code, v_now, v_now,
+        tenant_id, category_code, duty, subject, unit_id, reason, error_code, since_at, opened_at, last_seen_at, retry_at, opened_event_id)
+    values (p_tenant_id, p_category, p_duty, p_subject, p_unit_id, v_reason, p_error_code, v_now, v_now, v_now,
         v_now + make_interval(secs => least(v_first, v_most)), v_event_id)
     returning retry_at into v_retry_at;
     return v_retry_at;
@@ -112,7 +112,7 @@ begin
         left join stepwell.work_unit as u on p.tenant_id = u.tenant_id and p.unit_id = u.unit_id
         where p.closed_at is null and p.category_code = 'set_aside' and case
             when p.duty = 'replays' then not exists (select from stepwell.dlq_replay_request as r
-                where r.tenant_id = p.tenant_id and r.replay_request_id = p.subject::bigint and r.proposal_state = 'scheduled')
+                where r.tenant_id = p.tenant_id and r.replay_request_id = p.subject::bigint and r.replay_state = 'scheduled')
             when p.duty = 'retention' then p.unit_id is not null and u.unit_id is null
             when p.unit_id is not null then u.unit_id is null or u.last_transition_at > p.last_seen_at
                 or stepwell._has_ended(u.state_code)
@@ -152,9 +152,11 @@ select
     p.reason,
     p.error_code,
     p.seen_count,
+    p.since_at,
     p.opened_at,
     p.last_seen_at,
-    case when p.closed_at is null then p.retry_at end as retry_at,
+    -- What the keeper only found is not tried again.
+    case when p.closed_at is null and p.duty <> 'watch' then p.retry_at end as retry_at,
     p.closed_at,
     p.closed_by,
     p.opened_event_id,

@@ -9,6 +9,7 @@ select
     case when u.scope = 'step' then stepwell._run_of(u.unit_id) end as run_id,
     s.step_id,
     w.workflow_name as workflow,
+    case when r.parent_unit_id is null then r.trigger_ref end as trigger_ref,
     d.died_at,
     d.failure_class,
     d.error,
@@ -26,12 +27,13 @@ select
     stepwell._cause_of(d.error) as cause,
     u.max_attempts,
     (
-        select q.proposal_state from stepwell.dlq_replay_request as q
+        select coalesce(q.replay_state, q.proposal_state) from stepwell.dlq_replay_request as q
         where q.tenant_id = d.tenant_id and q.unit_id = d.unit_id and q.requested_at >= d.died_at
         order by q.replay_request_id desc limit 1
     ) as replay_state,
     exists (select from stepwell.dlq_replay_request as q
-        where q.tenant_id = d.tenant_id and q.unit_id = d.unit_id and q.proposal_state = 'submitted') as is_asked
+        where q.tenant_id = d.tenant_id and q.unit_id = d.unit_id
+            and q.proposal_state in ('submitted', 'approved') and q.replay_state is null) as is_asked
 from stepwell.job_dead_letter as d
 inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
 left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
@@ -39,7 +41,7 @@ left join stepwell.workflow_step_def as s
     on u.tenant_id = s.tenant_id and u.version_id = s.version_id and u.def_no = s.step_no
 -- By its key, see job_queue.
 left join lateral (
-    select i.tenant_id, i.workflow_id from stepwell.run_detail as i
+    select i.tenant_id, i.workflow_id, i.trigger_ref, i.parent_unit_id from stepwell.run_detail as i
     where u.scope = 'step' and i.tenant_id = u.tenant_id and i.run_id = stepwell._run_of(u.unit_id) offset 0
 ) as r on true
 left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id;

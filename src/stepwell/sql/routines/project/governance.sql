@@ -168,14 +168,18 @@ select
     p.category_code,
     p.problem_id::text as subject_key,
     coalesce(p.title, concat_ws(' ', p.duty, p.subject)) as subject,
-    p.opened_at as since_at,
+    p.since_at,
     r.run_id,
     nullif(p.unit_id, 0) as unit_id,
     coalesce(r.trace_id, j.trace_id) as trace_id,
-    p.reason
+    p.reason,
+    w.workflow_name as workflow,
+    -- The key of a sub-workflow is a number of the engine.
+    case when r.parent_unit_id is null then r.trigger_ref end as trigger_ref
 from stepwell.governance_problem as p
 cross join lateral (select stepwell._run_of(p.unit_id) as run_id offset 0) as n
 left join stepwell.run_detail as r on p.tenant_id = r.tenant_id and n.run_id = r.run_id
+left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
 left join stepwell.job_detail as j on p.tenant_id = j.tenant_id and p.unit_id = j.job_id
 where p.closed_at is null;
 
@@ -212,16 +216,16 @@ from stepwell.tenant as t
 cross join stepwell.governance_category as c
 left join stepwell.governance_count as n on t.tenant_id = n.tenant_id and c.category_code = n.category_code
 left join lateral (
-    select min(p.opened_at) as oldest_at, (
+    select min(p.since_at) as oldest_at, (
         select q.reason from stepwell.governance_problem as q
         where q.tenant_id = t.tenant_id and q.category_code = c.category_code and q.closed_at is null
-        order by q.opened_at desc, q.problem_id desc limit 1) as newest_reason, (
+        order by q.since_at desc, q.problem_id desc limit 1) as newest_reason, (
         select coalesce(q.title, q.subject) from stepwell.governance_problem as q
         where q.tenant_id = t.tenant_id and q.category_code = c.category_code and q.closed_at is null
-        order by q.opened_at desc, q.problem_id desc limit 1) as newest_title
-    from (select q.opened_at from stepwell.governance_problem as q
+        order by q.since_at desc, q.problem_id desc limit 1) as newest_title
+    from (select q.since_at from stepwell.governance_problem as q
         where q.tenant_id = t.tenant_id and q.category_code = c.category_code and q.closed_at is null
-        order by q.opened_at, q.problem_id limit 1) as p
+        order by q.since_at, q.problem_id limit 1) as p
 ) as o on n.open_count > 0
 cross join lateral (
     select coalesce(sum(g.opened_count), 0) as opened_count, coalesce(sum(g.closed_count), 0) as closed_count,
@@ -242,7 +246,8 @@ left join lateral (
 create or replace function stepwell.fn_governance_read(
     p_tenant_id int, p_category text, p_before_at timestamptz default null, p_before_key text default null, p_limit int default 50
 ) returns table (
-    subject_key text, subject text, since_at timestamptz, run_id bigint, unit_id bigint, trace_id text, reason text
+    subject_key text, subject text, since_at timestamptz, run_id bigint, unit_id bigint, trace_id text, reason text, workflow text,
+    trigger_ref text
 )
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -254,7 +259,7 @@ begin
             hint = 'one of ' || (select string_agg(c.category_code, ', ' order by c.category_code) from stepwell.governance_category as c);
     end if;
     return query
-    select v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason
+    select v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason, v.workflow, v.trigger_ref
     from stepwell.vw_governance_problems as v
     where v.tenant_id = p_tenant_id and v.category_code = p_category
         and (p_before_at is null or (v.since_at, v.subject_key) < (p_before_at, p_before_key))

@@ -130,7 +130,7 @@ begin
             where p.tenant_id = p_tenant_id and p.category_code = 'integrity_warning' and p.subject = v_fault.subject
                 and (p.closed_at is null or (p.closed_by <> 'keeper' and p.closed_at > stepwell.now() - interval '1 day')));
         perform stepwell._watch_open_one(p_tenant_id, 'integrity_warning', v_fault.subject,
-            stepwell._title_of(p_tenant_id, v_fault.unit_id), v_fault.unit_id, v_fault.fault);
+            stepwell._title_of(p_tenant_id, v_fault.unit_id), v_fault.unit_id, v_fault.fault, null);
         v_count := v_count + 1;
     end loop;
     return v_count;

@@ -64,7 +64,7 @@ declare
 begin
     for v_found in select w.* from stepwell._watch_new(p_parts, p_aside, p_limit) as w loop
         perform stepwell._watch_open_one(v_found.tenant_id, v_found.category_code, v_found.subject, v_found.title, v_found.unit_id,
-            v_found.reason);
+            v_found.reason, v_found.since_at);
         v_count := v_count + 1;
     end loop;
     return v_count;
@@ -86,7 +86,7 @@ begin
             for v_found in select w.* from stepwell._watch_new(array[v_part], p_aside, p_limit - v_count) as w loop
                 begin
                     perform stepwell._watch_open_one(v_found.tenant_id, v_found.category_code, v_found.subject, v_found.title,
-                        v_found.unit_id, v_found.reason);
+                        v_found.unit_id, v_found.reason, v_found.since_at);
                     v_count := v_count + 1;
                 exception when others then
                     perform stepwell._watch_set_aside(v_found.tenant_id, v_part || ':' || v_found.subject, sqlstate, sqlerrm);
@@ -102,13 +102,13 @@ $$;
 
 -- Opens one problem, with the event that its category has beside it.
 create or replace function stepwell._watch_open_one(
-    p_tenant_id int, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text
+    p_tenant_id int, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text, p_since_at timestamptz
 ) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
 as $$
 begin
-    perform stepwell._problem_found(p_tenant_id, p_category, p_subject, p_title, p_unit_id, p_reason);
+    perform stepwell._problem_found(p_tenant_id, p_category, p_subject, p_title, p_unit_id, p_reason, p_since_at);
     if p_category = 'event_lag' then
         perform stepwell._event_append(p_tenant_id, 0, 'event_lag.breached', 'keeper', jsonb_build_object('reader', p_subject));
     elsif p_category = 'integrity_warning' then
@@ -153,11 +153,11 @@ $$;
 
 -- What these parts of the look find that is no problem yet and was not set aside.
 create or replace function stepwell._watch_new(p_parts text[], p_aside text[], p_limit int)
-returns table (tenant_id int, category_code text, subject text, title text, unit_id bigint, reason text)
+returns table (tenant_id int, category_code text, subject text, title text, unit_id bigint, reason text, since_at timestamptz)
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select w.tenant_id, w.category_code, w.subject, w.title, w.unit_id, w.reason from stepwell._watch_found(p_parts) as w
+    select w.tenant_id, w.category_code, w.subject, w.title, w.unit_id, w.reason, w.since_at from stepwell._watch_found(p_parts) as w
     where not exists (select from stepwell.governance_problem as p
             where p.tenant_id = w.tenant_id and p.category_code = w.category_code and p.subject = w.subject
                 and (p.closed_at is null or p.opened_at >= w.since_at))
@@ -292,7 +292,9 @@ begin
     end if;
     perform stepwell._problem_found(p_tenant_id, 'orphan_workflow', p_run_id::text,
         stepwell._title_of(p_tenant_id, stepwell._run_unit(p_run_id)), stepwell._run_unit(p_run_id),
-        (select w.sentence_en from stepwell.fn_why_not_running(stepwell._run_unit(p_run_id), p_tenant_id) as w));
+        (select w.sentence_en from stepwell.fn_why_not_running(stepwell._run_unit(p_run_id), p_tenant_id) as w),
+        (select max(u.last_transition_at) from stepwell.work_unit as u where u.tenant_id = p_tenant_id
+            and u.unit_id between stepwell._run_unit(p_run_id) and stepwell._run_last(p_run_id)));
     return true;
 end
 $$;

@@ -43,7 +43,7 @@ as $$
         p_unit.attempt_count > 0
         or not exists (
             select from stepwell.dlq_replay_request as r
-            where r.tenant_id = p_unit.tenant_id and r.unit_id = p_unit.unit_id and r.proposal_state = 'scheduled'
+            where r.tenant_id = p_unit.tenant_id and r.unit_id = p_unit.unit_id and r.replay_state = 'scheduled'
                 and not exists (
                     select from stepwell.unit_wake as w
                     where w.tenant_id = p_unit.tenant_id and w.unit_id = p_unit.unit_id and w.woken_at > r.scheduled_at)))
