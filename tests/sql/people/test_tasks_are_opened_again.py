@@ -145,6 +145,20 @@ def test_a_task_of_an_ended_step_is_not_repeated(engine: Engine, people: People)
         engine.one("select fn_job_retry(1, %s, 'ada', 'again')", (label,))
 
 
+@pytest.mark.requirement("SM-14", "GV-06")
+def test_the_dead_letter_of_a_task_says_where_it_belongs(engine: Engine, people: People):
+    step = started(engine)
+    label = tasks(engine, step)["label"]
+    session = engine.worker()
+    engine.kill(session, *engine.claim(session))
+    row = engine.db.execute("select unit_id, run_id, workflow, step_id from v_dead_letter").fetchall()
+    assert row == [(label, step >> 20, "w", "label")]
+    chosen = "select unit_id, run_id from _letters_chosen(1, '{}', 10)"
+    assert engine.db.execute(chosen).fetchall() == [(label, step >> 20)]
+    engine.one("select fn_job_cancel(1, %s, 'cli:test')", (step,))
+    assert engine.db.execute(chosen).fetchall() == []
+
+
 @pytest.mark.requirement("RX-11")
 def test_a_cancelled_task_is_no_end_of_its_run_in_the_log(engine: Engine, people: People):
     """The log of a run has rows of its tasks and approvals too: their ends are not the end of the run."""
