@@ -35,7 +35,7 @@ Where a name of the documents is found here. Names that are listed without a rem
 KINDS = {
     "table": "tables and views", "column": "columns of `{}`", "key": "keys", "function": "functions",
     "code": "`{}`", "config": "beginnings of keys in `dot_config`", "class": "Python classes",
-    "member": "members of `{}`", "word": "words",
+    "member": "members of `{}`", "word": "words", "argument": "arguments of `{}`",
 }  # fmt: skip
 
 
@@ -80,8 +80,8 @@ def _row(id: str, text: str, verdict: str, row: dict[str, Any], places: list[str
 
 def _names(lists: list[dict[str, Any]]) -> Iterator[str]:
     for names in lists:
-        same = ", ".join(f"`{name}`" for name in names["same"].split())
-        yield f"| {names['where']} | {KINDS[names['kind']].format(names.get('of', ''))} | {same} |"
+        if same := ", ".join(f"`{name}`" for name in names["same"].split()):
+            yield f"| {names['where']} | {KINDS[names['kind']].format(names.get('of', ''))} | {same} |"
         for name, here in names.get("here", {}).items():
             yield f"| {names['where']} | `{name}` | {here} |"
 

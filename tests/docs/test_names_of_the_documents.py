@@ -64,6 +64,33 @@ NAMES = {
         fn_workflow_rollup_compute basis_step_run_ids red_count yellow_count green_count
         skipped_count optional_excluded_count decisive_step_run_id decisive_state_code computed_at
         frozen_at optional not_applicable red_overrides_yellow_overrides_green mandatory_only""",
+    "000 §6 to §8": """
+        StandardProcessView workflowDefId workflow_run_snapshot workflow_categories iu_label bundle_label
+        WorkflowGraph LargeWorkflowGraph proposal_state workflow_change_requests workflow_registry
+        fn_workflow_change_diff vw_governance_dlq_count job_dead_letter current_window
+        vw_governance_silent_workers queue_heartbeat last_tick_at vw_governance_overdue
+        vw_governance_schema_violations event_validation_audit vw_governance_event_lag
+        fn_event_lag_compute vw_governance_integrity_warnings iu_lifecycle_log axis_inconsistency
+        source_event_count time_window start_at end_at generated_by summarizer_kind sql_fn ai_agent
+        deterministic_rule summarizer_ref summarizer_version confidence source_event_refs
+        source_event_total ai_summary.min_confidence dlq_replay_propose dlq_replay_request
+        outcome_jsonb dlq_replay.completed dlq_replay_request_id approval_id worker_class status
+        last_ok_at heartbeat.threshold frozen event_lag.threshold GovernanceProblemView proposal
+        evidence_ref iu_usage_evidence affected_iu_ids proposed_action_jsonb proposer_class
+        kg_feedback proposal_kind kg_edge iu_bundle iu_split iu_merge state_label_en short_message_en""",
+    "001": """
+        job_workflow workflow_id workflow_kind generator status active succeeded failed
+        partially_failed cancelled mot_template_v1 mark_cut_pipeline customer_inbound job_queue
+        parent_job_id fn_mot_graph_emit p_template_id p_template_params p_correlation_id p_actor
+        mot_template MOT_template_generator job_kind executor idempotency_key local_id source_ref
+        target_ref payload_ref safe_payload template_id params_keys_only process_after
+        delay_relative_to_workflow_start priority step_job_ids fn_job_claim fn_job_succeed
+        fn_job_fail fn_job_cancel fn_job_workflow_refresh queued leased in_progress retry_waiting
+        dead_letter finished_at job_workflow_refresh iu_sql_event_route fn_iu_emit_event fn_iu_op_*
+        consumer_registry job_subscription executor_kind queue_heartbeat workflow_kinds
+        generator_format step_local_id event_domain event_stream v_job_workflow_health queued_steps
+        in_progress_steps succeeded_steps dead_letter_steps enqueued_at v_queue_health
+        future_MOT_executor executor_state_must_be_reconstructable_from_PG_after_restart""",
     "002": """
         WorkflowReactiveRoot EventLogProjection NodeStatus CallStatus CallResult FailurePolicy
         append getStatus getResult getEvents statusMap preconditions blockedByFailure resultMap
@@ -84,7 +111,7 @@ NAMES = {
         high requested approved rejected expired canceled request_metadata response_metadata queued
         running waiting_approval succeeded failed_retryable failed_terminal ready max_concurrency
         max_runs_per_min max_writes_per_run sn:incident:update slack:post deny allow needs_approval
-        attempt last_error next_eligible_at incident_sys_id fields_hash body_hash""",
+        attempt last_error next_eligible_at step_pk incident_sys_id fields_hash body_hash""",
     "004": """
         workflow_instance workflow_step workflowType workflowVersion stepSeq stepType instanceId
         workerId RUNNING COMPLETED FAILED CANCELED PENDING READY WAITING DONE DEAD status

@@ -12,6 +12,7 @@ from typing import Any
 
 from stepwell.define.graph import Graph
 from stepwell.reactive.protocol import CallEvent, CallEventType
+from stepwell.unit_numbers import PLACES
 
 __all__ = ["LogRow", "UnitRow", "call_events", "paths_of"]
 
@@ -58,8 +59,8 @@ def call_events(graph: Graph, paths: Mapping[int, str], rows: Iterable[LogRow]) 
     for row in rows:
         path = paths.get(row.unit_id)
         if path is None:
-            # An event of the run itself; its other states are derived from its steps.
-            if row.to_state == "cancelled":
+            # An event of the run itself, or of a task or approval in it. Other states of the run are derived.
+            if row.to_state == "cancelled" and row.unit_id % PLACES == 0:
                 yield CallEvent(CallEventType.RUN_ABORTED, f"run:{row.unit_id}", at=row.at)
             continue
         if kinds[path.rpartition("]")[2].removeprefix(".")] in _DERIVED_KINDS and row.to_state != "cancelled":

@@ -75,6 +75,14 @@ class Unit:
         return has_broken and self.node.mandatory and not self.is_caught
 
     @property
+    def has_call(self) -> bool:
+        """True if a call belongs to its request id; not if the id is only that of an abort."""
+        return any(
+            one.request_id == self.request_id and one.type is not CallEventType.ABORTED
+            for one in reversed(self.events)
+        )
+
+    @property
     def has_started(self) -> bool:
         """True for a unit that runs or ran; not for one that was aborted before it could start."""
         if self.status is NodeStatus.ABORTED:

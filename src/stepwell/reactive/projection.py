@@ -48,7 +48,7 @@ class Projection(RunState):
         self.ready: dict[str, Unit] = {}
         self._on_change = on_change
         self._seen: set[tuple[str, str, bool]] = set()
-        self._node_of_request: dict[str, str] = {}
+        self.node_of_request: dict[str, str] = {}
         self._ended_requests: set[str] = set()
         self._settled: deque[Unit] = deque()
         # Conditionals and maps that can be decided now; those that one of them releases come first.
@@ -67,15 +67,16 @@ class Projection(RunState):
     def append(self, event: CallEvent) -> bool:
         """Add one event. An event that was added before changes nothing and returns False."""
         key = (event.request_id, event.type, event.will_retry)
+        is_new, unit = event.request_id not in self.node_of_request, None
+        if event.type is not CallEventType.RUN_ABORTED:
+            path = self.node_of_request.get(event.request_id, event.node)
+            if path is None or event.node not in (None, path):
+                raise UnknownRequest(event.request_id, path)
+            unit = self.unit(path)
         if key in self._seen:
             return False
-        unit, is_new = None, False
-        if event.type is not CallEventType.RUN_ABORTED:
-            if (path := event.node or self._node_of_request.get(event.request_id)) is None:
-                raise UnknownRequest(event.request_id)
-            unit = self.unit(path)
-            is_new = unit.request_id is not None and event.request_id not in self._node_of_request
-            self._node_of_request[event.request_id] = unit.path
+        if unit is not None:
+            self.node_of_request[event.request_id] = unit.path
             unit.events.append(event)
         self._seen.add(key)
         self.log.append(event)
@@ -91,7 +92,7 @@ class Projection(RunState):
             # The abort of a node without a call answers no call, so it is not late.
             is_abort = event.type is CallEventType.ABORTED and unit.request_id is None
             is_late = event.request_id in self._ended_requests and not is_abort
-            if is_new:  # the answer to a new attempt came before its request
+            if is_new and unit.request_id is not None:  # the answer to a new attempt came before its request
                 self._requested(unit, event.request_id)
             if not is_late and unit.request_id in (None, event.request_id):
                 self._ended(unit, event)
@@ -220,8 +221,7 @@ class Projection(RunState):
             self._line_up(unit)
 
     def _line_up(self, unit: Unit) -> None:
-        line = unit.frame.line(self.graph, unit)
-        if line is None:
+        if (line := unit.frame.line(self.graph, unit)) is None:
             self._go(unit)
             return
         if unit.status is NodeStatus.IDLE:

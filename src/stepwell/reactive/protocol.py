@@ -120,10 +120,13 @@ class UnknownNode(KeyError):
 
 
 class UnknownRequest(UnknownNode):
-    """An event names no node, and no request with its id was in the log."""
+    """An event names no node and its request was not in the log, or its request is one of another node."""
 
     def __str__(self) -> str:
-        return f"request {self.args[0]!r} is not known; give the node, or append its call.requested first"
+        request_id, node = self.args
+        if node is not None:
+            return f"request {request_id!r} is one of node {node!r}; give a request id of its own"
+        return f"request {request_id!r} is not known; give the node, or append its call.requested first"
 
 
 def node_status_to_call_action(status: NodeStatus) -> CallAction:

@@ -17,6 +17,7 @@ from reaktiv import Computed, Effect, ReadonlySignal, Signal, batch, untracked
 
 from stepwell.define.graph import Graph
 from stepwell.reactive.frames import Line, Unit
+from stepwell.reactive.free_slots import FreeSlots
 from stepwell.reactive.projection import Projection
 from stepwell.reactive.protocol import (
     SATISFYING,
@@ -62,29 +63,6 @@ class _StatusMap(Mapping[str, ReadonlySignal[NodeStatus]]):
         return len(self._root.statuses())
 
 
-class _Running:
-    """Whether a concurrency limit has a free slot, as signals that all its units share: one for units that do
-    not run, one for a unit that runs. They change only when the limit is reached or left, however many units
-    start and end meanwhile."""
-
-    def __init__(self, line: Line, running: set[str]) -> None:
-        self.limit = line.limit
-        self.paths = running
-        self.for_others = Signal(self._has_slot(0))
-        self.for_running = Signal(self._has_slot(1))
-
-    def changed(self, unit: Unit) -> None:
-        if unit.status is NodeStatus.RUNNING:
-            self.paths.add(unit.path)
-        else:
-            self.paths.discard(unit.path)
-        self.for_others.set(self._has_slot(0))
-        self.for_running.set(self._has_slot(1))
-
-    def _has_slot(self, own: int) -> bool:
-        return len(self.paths) - own < self.limit
-
-
 class WorkflowReactiveRoot:
     """Owns every signal, computed and effect of one run; `dispose` ends all of them.
 
@@ -106,10 +84,14 @@ class WorkflowReactiveRoot:
         self._is_disposed = False
         self._statuses: dict[str, Signal[NodeStatus]] = {}
         self._computed: dict[tuple[str, str], Computed[Any]] = {}
-        self._running: dict[Line, _Running] = {}
+        self._running: dict[Line, FreeSlots] = {}
         self._effects: list[Effect] = []
         self._is_driven = False
         self._abort: Abort | None = None
+        self._calls: dict[str, str] = {}
+        # How many events each node has whose result somebody watches.
+        self._event_counts: dict[str, Signal[int]] = {}
+        self._counted = 0
         self._to_start: deque[str] = deque()
         self._to_abort: deque[tuple[str, str | None]] = deque()
         self._start_count = Signal(0)
@@ -124,8 +106,6 @@ class WorkflowReactiveRoot:
     def append(self, event: CallEvent) -> bool:
         """Add one event; False if it was added before. An error of the engine itself aborts the run."""
         self._require_open()
-        if event.type.startswith("call.") and event.node is not None:
-            self._projection.unit(event.node)  # a wrong name is an error of the caller, not of the engine
         return bool(self._guarded(lambda: self._projection.append(event)))
 
     def get_status(self, node: str) -> NodeStatus:
@@ -240,6 +220,7 @@ class WorkflowReactiveRoot:
         """
         self._is_driven = True
         self._abort = abort
+        self._calls = dict(self._projection.running_calls())
         self._to_start.extend(self._projection.ready)
         self.effect(lambda: self._drain(self._start_count, self._start_next, start))
         if abort is not None:
@@ -254,6 +235,8 @@ class WorkflowReactiveRoot:
         self._statuses.clear()
         self._computed.clear()
         self._running.clear()
+        self._event_counts.clear()
+        self._calls.clear()
         self._to_start.clear()
         self._to_abort.clear()
 
@@ -298,7 +281,7 @@ class WorkflowReactiveRoot:
         is_running = self._status(unit.path)() is NodeStatus.RUNNING
         return satisfied and (running.for_running() if is_running else running.for_others())
 
-    def _running_of(self, line: Line) -> _Running:
+    def _running_of(self, line: Line) -> FreeSlots:
         found = self._running.get(line)
         if found is None:
             running = {
@@ -306,11 +289,13 @@ class WorkflowReactiveRoot:
                 for unit in self._projection.units.values()
                 if unit.status is NodeStatus.RUNNING and unit.frame.line(self.graph, unit) is line
             }
-            found = self._running[line] = _Running(line, running)
+            found = self._running[line] = FreeSlots(line, running)
         return found
 
     def _result(self, unit: Unit) -> CallResult | None:
         self._status(unit.path)()
+        # An event may change the result and not the status.
+        self._event_counts.setdefault(unit.path, Signal(0))()
         return self._projection.get_result(unit.path)
 
     def _changed(self, unit: Unit) -> None:
@@ -325,16 +310,28 @@ class WorkflowReactiveRoot:
             return
         if unit.status is NodeStatus.READY:
             self._to_start.append(unit.path)
-        elif unit.status is NodeStatus.ABORTED and unit.request_id is not None:
-            self._to_abort.append((unit.path, unit.request_id))
+        request_id = self._calls.pop(unit.path, None)
+        if unit.status is NodeStatus.ABORTED and request_id is not None:
+            self._to_abort.append((unit.path, request_id))
+        elif unit.status is NodeStatus.RUNNING and unit.request_id is not None:
+            self._calls[unit.path] = unit.request_id
 
     def _publish(self) -> None:
         self._run_status.set(self._projection.run_status)
         self._node_count.set(len(self._projection.units))
+        self._count_events()
         if self._to_start:
             self._start_count.update(lambda count: count + 1)
         if self._to_abort:
             self._abort_count.update(lambda count: count + 1)
+
+    def _count_events(self) -> None:
+        projection, first = self._projection, self._counted
+        self._counted = len(projection.log)
+        for event in projection.log[first:] if self._event_counts else ():
+            node = projection.node_of_request.get(event.request_id, "")
+            if node in self._event_counts:
+                self._event_counts[node].update(lambda count: count + 1)
 
     def _start_next(self) -> tuple[str] | None:
         while self._to_start:

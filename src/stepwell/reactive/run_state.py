@@ -28,6 +28,7 @@ class RunState:
     frame: Frame
     units: dict[str, Unit]
     log: list[CallEvent]
+    node_of_request: dict[str, str]
 
     def append(self, event: CallEvent) -> bool:
         raise NotImplementedError
@@ -71,8 +72,8 @@ class RunState:
         return {path: unit.status for path, unit in self.units.items()}
 
     def requests(self) -> dict[str, str]:
-        """The request id of the latest attempt of each node that was requested."""
-        return {path: unit.request_id for path, unit in self.units.items() if unit.request_id is not None}
+        """The request id of the latest attempt of each node that was called."""
+        return {path: str(unit.request_id) for path, unit in self.units.items() if unit.has_call}
 
     def running_calls(self) -> list[tuple[str, str]]:
         """Node and request id of each call that runs."""

@@ -32,6 +32,12 @@ def missing(engine: Engine, names: dict[str, Any]) -> list[str]:
             " where table_schema = 'stepwell' and table_name = %s",
             (of,),
         )
+    elif kind == "argument":
+        found = engine.db.execute(
+            "select unnest(p.proargnames) from pg_proc as p"
+            " where p.pronamespace = 'stepwell'::regnamespace and p.proname = %s",
+            (of,),
+        )
     elif kind == "code":
         table, column = of.split(".")
         found = engine.db.execute(f"select distinct {column} from {table}")

@@ -142,6 +142,40 @@ def test_drive_names_the_calls_to_abort():
     assert root.run_status() is RunStatus.CANCELLED
 
 
+@pytest.mark.requirement("RX-09", "RX-14")
+def test_a_node_without_a_call_is_aborted_and_no_call_is_told():
+    """What has no call, or had one before it was opened again, has nothing that could be aborted."""
+    root = WorkflowReactiveRoot(graph_of(Parallel(Sequential(op("a"), op("b")), op("c")), "abort-dependents"))
+    gone: list[tuple[str, str | None]] = []
+    root.drive(lambda node: None, lambda node, request_id: gone.append((node, request_id)))
+    root.abort_node("c")
+    assert (root.get_status("c"), gone) == (S.ABORTED, [])
+    assert "c" not in root.node_key_to_request_id
+    root.append(requested("a"))
+    root.append(requested("b"))
+    root.append(failed("a"))
+    root.append(requested("a", 2))  # b is opened again, and has no new call
+    root.append(failed("a", 2))
+    assert root.get_status("b") is S.ABORTED
+    assert gone == [("b", "b#1")]
+
+
+@pytest.mark.requirement("RX-10")
+def test_a_watched_result_follows_the_log_also_when_the_status_stays():
+    root = WorkflowReactiveRoot(CHAIN)
+    result, seen = root.result("a"), []
+    root.effect(lambda: seen.append(result()))
+    complete(root, "a", output=1)
+    root.append(responded("a", 2, 2))  # the answer to a second attempt, before its request
+    assert (root.get_status("a"), root.get_result("a").output) == (S.COMPLETED, 2)
+    assert (result().output, seen[-1].output) == (2, 2)
+    fail(root, "b")
+    after = root.result("c")
+    assert after() is None, "c was aborted because of b, and never called"
+    root.append(CallEvent(CallEventType.ABORTED, "c#1", "c"))
+    assert after() == root.get_result("c") is not None
+
+
 @pytest.mark.requirement("RX-09")
 def test_after_dispose_no_effect_runs_and_no_event_is_accepted():
     root = WorkflowReactiveRoot(CHAIN)

@@ -93,6 +93,18 @@ def test_a_request_id_that_is_the_name_of_a_node_ends_nothing():
     assert projection.get_status("a") is S.READY
 
 
+@pytest.mark.requirement("RX-02")
+def test_a_request_of_one_node_ends_no_other():
+    root = WorkflowReactiveRoot(graph_of(Parallel(op("a"), op("b"))))
+    root.append(requested("a"))
+    for type in ("call.requested", "call.responded", "call.error", "call.aborted"):
+        with pytest.raises(UnknownRequest, match="request 'a#1' is one of node 'a'"):
+            root.append(CallEvent(type, "a#1", "b"))
+    assert root.statuses() == {"a": S.RUNNING, "b": S.READY}
+    assert len(root.events) == 1
+    assert root.error is None
+
+
 @pytest.mark.requirement("RX-05")
 def test_an_unknown_failure_policy_is_refused():
     with pytest.raises(ValueError, match="accepted: continue-running, abort-dependents"):

@@ -1,7 +1,8 @@
 -- Human steps are opened for people, with their tasks. Callers hold the locks of the runs. SW004: the registry refuses.
 
 -- Human steps that became ready: their inputs are bound and stored, the named person is put in charge, deadline and
--- escalation chain begin, tasks are created. A step that was opened before keeps all of these but gets its inputs again.
+-- escalation chain begin, tasks are created. A step that was opened before keeps all of these but gets its inputs again, and
+-- tasks of it that wait again begin.
 -- A step whose inputs cannot be bound fails for good.
 -- Raises: SW006 when a step has too many tasks.
 create or replace function stepwell._humans_open(p_tenant_ids int[], p_unit_ids bigint[]) returns void
@@ -55,6 +56,7 @@ begin
             loop
                 perform stepwell._tasks_open(v_human.tenant_id, v_task.unit_id, v_task.tasks);
             end loop;
+            perform stepwell._tasks_begin(v_human.tenant_id, v_human.unit_ids);
         end if;
     end loop;
 end
@@ -247,5 +249,41 @@ begin
         perform stepwell._units_move(v_open.tenant_ids, v_open.unit_ids, 'cancelled', 'system', 'rpc', 'workflow_cancel',
             'engine', null, array_fill('{"reason": "parent_cancelled"}'::jsonb, array[cardinality(v_open.unit_ids)]));
     end if;
+end
+$$;
+
+-- Tasks that were cancelled with their step wait again, because these steps are opened again by a correction or a replay. What
+-- completed or was skipped stays.
+create or replace function stepwell._tasks_reinstate(p_tenant_id int, p_step_ids bigint[], p_actor text, p_evidence jsonb) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_unit_ids constant bigint[] := array(select t.unit_id from stepwell.work_unit as t
+        where t.tenant_id = p_tenant_id and t.parent_id = any (p_step_ids) and t.scope = 'task' and t.state_code = 'cancelled'
+        order by t.unit_id);
+    v_evidence constant jsonb[] := array_fill(p_evidence, array[cardinality(v_unit_ids)]);
+begin
+    perform stepwell._units_move(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids, 'not_started', 'reviewer',
+        'event', case when p_evidence ? 'replay_request_id' then 'replay_approved' else 'reopen_approved' end, p_actor,
+        v_evidence, v_evidence);
+    perform stepwell._pending_recount(p_tenant_id, v_unit_ids);
+    perform stepwell._wakes_forget(p_tenant_id, v_unit_ids);
+end
+$$;
+
+-- Tasks of these steps that have not begun are ready: their conditions held when they were created.
+create or replace function stepwell._tasks_begin(p_tenant_id int, p_step_ids bigint[]) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_unit_ids constant bigint[] := array(select t.unit_id from stepwell.work_unit as t
+        where t.tenant_id = p_tenant_id and t.parent_id = any (p_step_ids) and t.scope = 'task' and t.state_code = 'not_started'
+        order by t.unit_id);
+begin
+    perform stepwell._units_move(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids, 'ready', 'mow_orchestrator',
+        'condition_resolved', null, 'engine');
+    perform stepwell._people_timers(p_tenant_id, v_unit_ids);
 end
 $$;

@@ -104,6 +104,7 @@ begin
     where not exists (select from stepwell.map_item as m where m.tenant_id = p_tenant_id and m.unit_id = q.unit_id);
     perform stepwell._units_move(v_rest.tenant_ids, v_rest.unit_ids, 'ready', 'system', 'event', 'replay_approved', p_actor,
         v_rest.evidence, v_rest.evidence);
+    perform stepwell._tasks_reinstate(p_tenant_id, p_unit_ids, p_actor, p_evidence[1]);
 end
 $$;
 
@@ -190,6 +191,7 @@ begin
         perform stepwell._pending_recount(p_tenant_id, v_unit_ids);
         perform stepwell._wakes_forget(p_tenant_id, v_unit_ids);
         perform stepwell._steps_take_back(array_fill(p_tenant_id, array[cardinality(v_unit_ids)]), v_unit_ids);
+        perform stepwell._tasks_reinstate(p_tenant_id, v_unit_ids, p_actor, p_evidence);
     end if;
     perform stepwell._conditionals_recount(p_tenant_id, p_unit_ids || v_unit_ids);
     perform stepwell._joins_recount(p_tenant_id, v_unit_ids);

@@ -39,23 +39,25 @@ end
 $$;
 
 -- Open dead letters that a filter chooses and that can be replayed, the oldest first. The steps of runs that have completed or
--- were cancelled cannot.
+-- were cancelled, and the tasks of such steps, cannot.
 create or replace function stepwell._letters_chosen(p_tenant_id int, p_filter jsonb, p_limit int)
 returns table (unit_id bigint, operation_id int, run_id bigint, failure_class text, cause text, died_at timestamptz)
 language sql stable
 set search_path = stepwell, pg_temp
 as $$
-    select d.unit_id, u.operation_id, case when u.scope = 'step' then stepwell._run_of(d.unit_id) end, d.failure_class,
+    select d.unit_id, u.operation_id, case when u.scope in ('step', 'task') then stepwell._run_of(d.unit_id) end, d.failure_class,
         stepwell._cause_of(d.error), d.died_at
     from stepwell.job_dead_letter as d
     inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
     left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
-    left join stepwell.work_unit as r on u.scope = 'step' and u.tenant_id = r.tenant_id
+    left join stepwell.work_unit as r on u.scope in ('step', 'task') and u.tenant_id = r.tenant_id
         and stepwell._run_unit(stepwell._run_of(u.unit_id)) = r.unit_id
-    left join stepwell.run_detail as n on u.scope = 'step' and u.tenant_id = n.tenant_id and stepwell._run_of(u.unit_id) = n.run_id
+    left join stepwell.run_detail as n on u.scope in ('step', 'task') and u.tenant_id = n.tenant_id and stepwell._run_of(u.unit_id) = n.run_id
     left join stepwell.workflow_registry as w on n.tenant_id = w.tenant_id and n.workflow_id = w.workflow_id
     where d.tenant_id = p_tenant_id and d.resolved_at is null and u.state_code = 'cannot_complete'
         and (r.state_code is null or r.state_code not in ('completed', 'cancelled'))
+        and not (u.scope = 'task' and exists (select from stepwell.work_unit as s where s.tenant_id = u.tenant_id
+            and s.unit_id = u.parent_id and s.state_code <> 'cannot_complete' and stepwell._has_ended(s.state_code)))
         and (not p_filter ? 'operation' or o.operation_name = p_filter ->> 'operation')
         and (not p_filter ? 'workflow' or w.workflow_name = p_filter ->> 'workflow')
         and (not p_filter ? 'failure_class' or d.failure_class = p_filter ->> 'failure_class')

@@ -22,7 +22,7 @@ begin
 end
 $$;
 
--- The dead steps of a failed run, which a retry of the run requests again.
+-- The dead steps of a failed run with their dead tasks, which a retry of the run requests again.
 -- Raises: SW003 when the run has not failed, has no dead step, or is a sub-run.
 create or replace function stepwell._run_dead_steps(p_tenant_id int, p_run_id bigint) returns bigint[]
 language plpgsql stable
@@ -47,7 +47,8 @@ begin
     select array_agg(u.unit_id order by u.unit_id) into v_unit_ids
     from stepwell.work_unit as u
     where u.tenant_id = p_tenant_id and u.unit_id between stepwell._run_unit(p_run_id) + 1 and stepwell._run_last(p_run_id)
-        and u.scope = 'step' and u.state_code = 'cannot_complete';
+        and u.state_code = 'cannot_complete' and (u.scope = 'step' or (u.scope = 'task' and exists (select from stepwell.work_unit as s
+            where s.tenant_id = u.tenant_id and s.unit_id = u.parent_id and s.state_code = 'cannot_complete')));
     if v_unit_ids is null then
         raise exception using errcode = 'SW003', message = format('run %s has no dead step to retry', p_run_id);
     end if;
@@ -75,7 +76,7 @@ begin
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._runs_and_jobs_lock(array[p_tenant_id], array[p_unit_id]);
     select u.* into v_unit from stepwell.work_unit as u
-    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'job');
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'task', 'job');
     if not found then
         raise exception using errcode = 'SW002', message = format('job %s does not exist', stepwell._unit_ref(p_unit_id));
     end if;
@@ -93,7 +94,7 @@ begin
 end
 $$;
 
--- Checks that a step or job can be retried: it has failed or is dead, and its run goes on.
+-- Checks that a step, task or job can be retried: it has failed or is dead, and what is around it goes on.
 -- Raises: SW003 when it cannot.
 create or replace function stepwell._unit_retry_check(p_unit stepwell.work_unit) returns void
 language plpgsql stable
@@ -101,13 +102,19 @@ set search_path = stepwell, pg_temp
 as $$
 declare
     v_run_state text;
+    v_step_state constant text := (select s.state_code from stepwell.work_unit as s
+        where p_unit.scope = 'task' and s.tenant_id = p_unit.tenant_id and s.unit_id = p_unit.parent_id);
 begin
-    if p_unit.scope = 'step' then
+    if p_unit.scope in ('step', 'task') then
         v_run_state := stepwell._run_state(p_unit.tenant_id, stepwell._run_of(p_unit.unit_id));
         if v_run_state in ('completed', 'cancelled') then
             raise exception using errcode = 'SW003',
                 message = format('run %s has ended (%s); its steps cannot be retried', stepwell._run_of(p_unit.unit_id), v_run_state);
         end if;
+    end if;
+    if v_step_state <> 'cannot_complete' and stepwell._has_ended(v_step_state) then
+        raise exception using errcode = 'SW003', message = format('%s is %s; its tasks cannot be retried',
+            stepwell._title_of(p_unit.tenant_id, p_unit.parent_id), v_step_state);
     end if;
     if p_unit.state_code not in ('failed', 'cannot_complete') then
         raise exception using errcode = 'SW003',
@@ -121,7 +128,7 @@ begin
 end
 $$;
 
--- What must be replayed with one dead unit: the dead Maps around it, and the dead steps inside it.
+-- What must be replayed with one dead unit: the dead steps around it, and the dead steps and tasks inside it.
 create or replace function stepwell._replay_set(p_tenant_id int, p_unit_id bigint) returns bigint[]
 language sql stable
 set search_path = stepwell, pg_temp
@@ -140,7 +147,7 @@ as $$
         select u.unit_id
         from inside as i
         inner join stepwell.work_unit as u on u.tenant_id = p_tenant_id and u.parent_id = i.unit_id
-        where u.scope = 'step' and u.state_code = 'cannot_complete'
+        where u.scope in ('step', 'task') and u.state_code = 'cannot_complete'
     )
     select array_agg(x.unit_id order by x.unit_id)
     from (select a.unit_id from around as a union select i.unit_id from inside as i) as x

@@ -1,6 +1,6 @@
 -- A step that has ended is opened again for correction, together with everything around it that has ended.
 
--- What a correction of a step would change. Around it: Maps and sub-workflow steps that have ended and would open with
+-- What a correction of a step or task would change. Around it: Maps, sub-workflow steps and the step of a task that have ended and would open with
 -- it, in its run and in the runs above. After these: every step that depends on one of them, directly or not, and has
 -- begun or could begin; what it would wait for; and whether it could be opened too, if it has completed.
 -- Locks: none.
@@ -47,9 +47,9 @@ as $$
     order by stepwell._run_of(d.unit_id) desc, d.unit_id
 $$;
 
--- Opens an ended step again for correction, with an approval and a reason from the vocabulary. The record of how it had
--- ended stays: audit row, output snapshot, completion time. What has ended around it opens with it: Maps, sub-workflow
--- steps, runs, up to the outermost. What completed after these stays, or is opened too and waits, as p_downstream says.
+-- Opens an ended step or task again for correction, with an approval and a reason from the vocabulary. The record of how it
+-- had ended stays: audit row, output snapshot, completion time. What has ended around it opens with it: the step of a task,
+-- Maps, sub-workflow steps, runs, up to the outermost. Tasks that were cancelled with a step begin again with it. What completed after these stays, or is opened too and waits, as p_downstream says.
 -- Steps that were cancelled wait again.
 -- Locks: the runs above, then the run.
 -- Idempotency: by key; an approval opens a step once.
@@ -120,7 +120,7 @@ begin
 end
 $$;
 
--- Checks that this step may be opened again: it has ended, it is a human step or an operation, nothing around it was
+-- Checks that this step or task may be opened again: it has ended, it is a human step, an operation or a task, nothing around it was
 -- cancelled or replaced, and this approval was granted for it. Returns the state in which it ended.
 -- Raises: SW001 for an unknown choice; SW003 when it cannot be opened; SW004 when the approval is missing.
 create or replace function stepwell._correction_check(
@@ -136,14 +136,14 @@ begin
     if p_downstream is null or p_downstream not in ('leave', 'reopen') then
         raise exception using errcode = 'SW001', column = 'downstream', message = 'downstream: leave or reopen is accepted';
     end if;
-    select u.state_code, u.parent_id, u.item_no, d.step_kind into v_step
+    select u.state_code, u.parent_id, u.item_no, coalesce(d.step_kind, u.scope) as step_kind into v_step
     from stepwell.work_unit as u
-    inner join stepwell.workflow_step_def as d
+    left join stepwell.workflow_step_def as d
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
-    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope = 'step';
-    if v_step.state_code is null or v_step.step_kind not in ('human', 'operation') then
-        raise exception using errcode = 'SW003',
-            message = format('%s cannot be opened again: only human and operation steps can', stepwell._title_of(p_tenant_id, p_unit_id));
+    where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id and u.scope in ('step', 'task');
+    if v_step.state_code is null or v_step.step_kind not in ('human', 'operation', 'task') then
+        raise exception using errcode = 'SW003', message = format('%s cannot be opened again: only human and operation steps, and tasks, can',
+            stepwell._title_of(p_tenant_id, p_unit_id));
     end if;
     if v_step.state_code not in ('completed', 'cannot_complete') then
         raise exception using errcode = 'SW003',
@@ -158,7 +158,7 @@ begin
         where n.tenant_id = p_tenant_id and n.parent_id = w.parent_id and n.scope = 'workflow_run') as latest_run_id
     into v_lost
     from stepwell._correction_around(p_tenant_id, p_unit_id) as a
-    where a.state_code not in ('in_progress', 'overdue', 'waiting', 'blocked', 'paused', 'completed', 'cannot_complete', 'failed')
+    where a.state_code not in ('ready', 'in_progress', 'overdue', 'waiting', 'blocked', 'paused', 'completed', 'cannot_complete', 'failed')
         or (a.scope = 'workflow_run' and exists (select from stepwell.work_unit as n
             inner join stepwell.work_unit as w on w.tenant_id = n.tenant_id and w.unit_id = a.unit_id
             where n.tenant_id = p_tenant_id and n.parent_id = w.parent_id and n.scope = 'workflow_run'
@@ -179,7 +179,7 @@ begin
 end
 $$;
 
--- What is around a step, from the inside to the outside: the Maps it is an item of, its run, the step around a sub-run,
+-- What is around a step or task, from the inside to the outside: the step of the task, the Maps it is an item of, its run, the step around a sub-run,
 -- and so on up to the outermost run.
 create or replace function stepwell._correction_around(p_tenant_id int, p_unit_id bigint)
 returns table (place int, unit_id bigint, scope text, state_code text)
@@ -253,12 +253,14 @@ begin
         perform stepwell._pic_change(p_tenant_id, p_unit_id, p_person_id, p_actor, p_reason);
     end if;
     perform stepwell._wakes_forget(p_tenant_id, array[p_unit_id]);
-    update stepwell.work_unit as u set attempt_count = 0,
-        deadline_at = coalesce(stepwell._deadline_of(u.tenant_id, d.config, stepwell.now()), u.deadline_at)
-    from stepwell.workflow_step_def as d
+    -- A task has no definition of its own, and keeps its deadline.
+    update stepwell.work_unit as u set attempt_count = 0, deadline_at = coalesce((
+        select stepwell._deadline_of(d.tenant_id, d.config, stepwell.now()) from stepwell.workflow_step_def as d
+        where d.tenant_id = u.tenant_id and d.version_id = u.version_id and d.step_no = u.def_no), u.deadline_at)
     where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id
-        and d.tenant_id = u.tenant_id and d.version_id = u.version_id and d.step_no = u.def_no
     returning u.* into v_unit;
+    perform stepwell._tasks_reinstate(p_tenant_id, array[p_unit_id], p_actor, v_evidence),
+        stepwell._tasks_begin(p_tenant_id, array[p_unit_id]);
     update stepwell.job_dead_letter as l set resolved_at = stepwell.now(), resolution = 'reopened'
     where l.tenant_id = p_tenant_id and l.unit_id = p_unit_id and l.resolved_at is null;
     if cardinality(p_waits_for) > 0 then

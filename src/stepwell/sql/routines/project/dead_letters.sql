@@ -6,8 +6,8 @@ select
     d.tenant_id,
     d.unit_id,
     o.operation_name as operation,
-    case when u.scope = 'step' then stepwell._run_of(u.unit_id) end as run_id,
-    s.step_id,
+    case when u.scope in ('step', 'task') then stepwell._run_of(u.unit_id) end as run_id,
+    coalesce(s.step_id, t.task_id) as step_id,
     w.workflow_name as workflow,
     case when r.parent_unit_id is null then r.trigger_ref end as trigger_ref,
     d.died_at,
@@ -39,10 +39,11 @@ inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = 
 left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
 left join stepwell.workflow_step_def as s
     on u.tenant_id = s.tenant_id and u.version_id = s.version_id and u.def_no = s.step_no
+left join stepwell.task_detail as t on u.tenant_id = t.tenant_id and u.unit_id = t.unit_id
 -- By its key, see job_queue.
 left join lateral (
     select i.tenant_id, i.workflow_id, i.trigger_ref, i.parent_unit_id from stepwell.run_detail as i
-    where u.scope = 'step' and i.tenant_id = u.tenant_id and i.run_id = stepwell._run_of(u.unit_id) offset 0
+    where u.scope in ('step', 'task') and i.tenant_id = u.tenant_id and i.run_id = stepwell._run_of(u.unit_id) offset 0
 ) as r on true
 left join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id;
 
@@ -54,7 +55,7 @@ select
     d.failure_class,
     stepwell._cause_of(d.error) as cause,
     count(*) as letter_count,
-    count(distinct stepwell._run_of(d.unit_id)) filter (where u.scope = 'step') as run_count,
+    count(distinct stepwell._run_of(d.unit_id)) filter (where u.scope in ('step', 'task')) as run_count,
     min(d.died_at) as oldest_at,
     max(d.died_at) as newest_at
 from stepwell.job_dead_letter as d

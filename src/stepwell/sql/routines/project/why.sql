@@ -176,7 +176,7 @@ as $$
 declare
     v_reason text;
 begin
-    if p_unit.scope in ('step', 'job') and p_unit.state_code = 'cannot_complete' then
+    if p_unit.scope in ('step', 'task', 'job') and p_unit.state_code = 'cannot_complete' then
         if (select v.reason_code from stepwell.policy_verdict as v
             where v.tenant_id = p_unit.tenant_id and v.unit_id = p_unit.unit_id order by v.verdict_id desc limit 1) = 'writes_exhausted' then
             return query select 'write_cap', jsonb_build_object('name', p_name,
