@@ -134,3 +134,25 @@ def test_a_transaction_with_one_snapshot_cannot_be_bound(engine: Engine, hostile
             with pytest.raises(psycopg.errors.ActiveSqlTransaction), hostile.transaction():
                 hostile.execute("set transaction read write")
             assert hostile.execute("select stepwell.bound_tenant()").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_a_transaction_that_was_read_only_for_a_savepoint_changes_nothing(
+    engine: Engine, hostile: psycopg.Connection, level: str
+):
+    """The end of a savepoint takes `read only` back and keeps the binding."""
+    engine.publish("w", operation("a"))
+    run_id, text = engine.start("w"), token(engine.db, 1)
+    with hostile.transaction():
+        hostile.execute(f"set transaction isolation level {level}")
+        hostile.execute("set local role stepwell_api")
+        hostile.execute("savepoint narrow")
+        hostile.execute("set transaction read only")
+        bind(hostile, text)
+        hostile.execute("release savepoint narrow")
+        assert hostile.execute("show transaction_read_only").fetchone() == ("off",)
+        # It is bound, and its token ends before it acts.
+        engine.db.execute("select fn_token_revoke(1, max(token_id)) from access_token")
+        for call in (f"fn_run_pause(1, {run_id}, null)", "fn_person_set(1, 'friend', array['admin'])"):
+            with refused("SW003", "read committed"), hostile.transaction():
+                hostile.execute(f"select stepwell.{call}".encode())

@@ -9,8 +9,9 @@
 -- Locks: the run, or the unit itself when it is free-standing; then the unit.
 -- Idempotency: with evidence.idempotency_key the first verdict of this transition is returned again; no second event. Which
 --   transition that is follows from the state it begins in, so a key needs from_state.
--- Raises: SW001 when an argument is missing or unknown; a refusal is a verdict, not an error; SW007 when the caller may
---   not act as this class, or for another tenant.
+-- Raises: SW001 when an argument is missing or unknown; a refusal is a verdict, not an error; SW003 when a hold stops the unit or
+--   the person: then it can only be released, retried and cancelled; SW007 when the caller may not act as this class, or for
+--   another tenant.
 create or replace function stepwell.fn_state_transition_validate(
     p_run_id bigint,
     p_run_kind text,
@@ -32,6 +33,12 @@ declare
     v_verdict jsonb;
 begin
     v_actor := stepwell._actor_bound(p_tenant_id, p_evidence ->> 'actor', case when v_in_charge then 'step.work' else 'step.oversee' end);
+    -- The calls that make the same change ask for these, too.
+    if p_actor_class = 'reviewer' and p_to_state in ('ready', 'cancelled') then
+        perform stepwell._verb_check(p_tenant_id, case p_to_state when 'ready' then 'run.retry' else 'run.cancel' end);
+    elsif (v_in_charge or p_actor_class in ('reviewer', 'escalation_handler')) and p_to_state <> 'ready' then
+        perform stepwell._hold_refuse(p_tenant_id, p_run_id, v_actor);
+    end if;
     if coalesce(current_setting('stepwell.binding', true), '') <> '' then
         if not (v_in_charge or p_actor_class in ('reviewer', 'escalation_handler')) then
             raise exception using errcode = 'SW007', column = 'actor_class', message = format(

@@ -139,7 +139,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._stops_lock(p_tenant_id);
-    update stepwell.worker_stop as w set reason = p_reason, stopped_by = coalesce(p_actor, 'owner')
+    update stepwell.worker_stop as w set reason = p_reason, stopped_by = coalesce(p_actor, stepwell._caller_name())
     where w.stop_kind = p_stop_kind and (w.worker_name = p_worker_name or w.executor_class_id = p_executor_class_id);
     if not found then
         if (select count(*) from stepwell.worker_stop) >= stepwell._limit('limits.worker_stops') then
@@ -147,7 +147,7 @@ begin
                 stepwell._limit('limits.worker_stops'));
         end if;
         insert into stepwell.worker_stop (stop_kind, worker_name, executor_class_id, reason, stopped_by, stopped_at)
-        values (p_stop_kind, p_worker_name, p_executor_class_id, p_reason, coalesce(p_actor, 'owner'), stepwell.now());
+        values (p_stop_kind, p_worker_name, p_executor_class_id, p_reason, coalesce(p_actor, stepwell._caller_name()), stepwell.now());
     end if;
     perform stepwell._stop_tell(p_tenant_id, case p_stop_kind when 'drain' then 'worker.drain_asked' else 'worker.frozen' end,
         p_worker_name, p_executor_class_id, p_actor, p_reason);
@@ -214,7 +214,7 @@ begin
         for update
     ) as n
     where s.session_id = n.session_id and s.claim_class_ids <> n.class_ids;
-    perform stepwell._event_append(p_tenant_id, 0, p_event_type, coalesce(p_actor, 'owner'), jsonb_build_object(
+    perform stepwell._event_append(p_tenant_id, 0, p_event_type, coalesce(p_actor, stepwell._caller_name()), jsonb_build_object(
         'what', case when p_worker_name is null then 'executor' else 'worker' end,
         'name', coalesce(p_worker_name, (select c.class_name from stepwell.executor_class as c where c.executor_class_id = p_executor_class_id)),
         'reason', p_reason));

@@ -170,7 +170,7 @@ begin
             'event_type: at most %s types are accepted', stepwell._limit('limits.event_types_per_tenant'));
     end if;
     insert into stepwell.handler_event_type as h (tenant_id, event_type, description, payload_schema, registered_at, registered_by)
-    values (p_tenant_id, p_event_type, left(coalesce(stepwell._redact_text(p_description), ''), 500), p_schema, stepwell.now(), coalesce(p_actor, 'owner'))
+    values (p_tenant_id, p_event_type, left(coalesce(stepwell._redact_text(p_description), ''), 500), p_schema, stepwell.now(), coalesce(p_actor, stepwell._caller_name()))
     on conflict (tenant_id, event_type) do update set description = excluded.description, payload_schema = excluded.payload_schema
     where (h.description, h.payload_schema) is distinct from (excluded.description, excluded.payload_schema);
 end

@@ -15,7 +15,7 @@ language plpgsql volatile security definer
 set search_path = stepwell, pg_temp
 as $$
 declare
-    v_actor constant text := coalesce(stepwell._actor_bound(p_tenant_id, p_actor, 'summary.write'), 'owner');
+    v_actor constant text := coalesce(stepwell._actor_bound(p_tenant_id, p_actor, 'summary.write'), stepwell._caller_name());
     v_channel constant text := stepwell._actor_channel(v_actor);
     v_summary_id bigint;
 begin

@@ -43,9 +43,7 @@ declare
     v_reads int;
 begin
     if current_setting('transaction_isolation') <> 'read committed' and current_setting('transaction_read_only') = 'off' then
-        raise exception using errcode = 'SW003', hint = 'begin isolation level read committed',
-            message = format('a transaction that changes something is bound at the level read committed, not at %s',
-                current_setting('transaction_isolation'));
+        perform stepwell._level_refuse();
     end if;
     select t.tenant_id, t.principal_id, p.principal_name, t.token_id, t.kind, stepwell._reads_of(t.tenant_id, t.principal_id, t.verbs)
     into tenant_id, principal_id, principal_name, token_id, v_kind, v_reads
@@ -60,6 +58,19 @@ begin
     if v_kind = 'session' and current_setting('transaction_read_only') = 'off' then
         perform stepwell._session_seen(tenant_id, token_id);
     end if;
+end
+$$;
+
+-- Refuses a transaction that would not see the end of its token.
+-- Raises: SW003.
+create or replace function stepwell._level_refuse() returns void
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+begin
+    raise exception using errcode = 'SW003', hint = 'begin isolation level read committed',
+        message = format('a transaction that changes something is bound at the level read committed, not at %s',
+            current_setting('transaction_isolation'));
 end
 $$;
 
@@ -235,7 +246,7 @@ $$;
 -- Refuses to act for another tenant than the transaction is bound to. Functions that change something run as their
 -- owner, so row level security does not hold in them; they call this first. In development mode an unbound caller is bound
 -- here, to whom it names.
--- Raises: SW007 when the transaction is bound to another tenant, or to none.
+-- Raises: SW003 when the transaction may write and is not read committed; SW007 when it is bound to another tenant, or to none.
 create or replace function stepwell._tenant_bound(p_tenant_id int, p_actor text default null) returns void
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -254,6 +265,11 @@ begin
     elsif right(v_setting, 64) = stepwell._stamp_of(left(v_setting, -64)) then
         -- As bound_tenant, without two more calls: every call that changes something comes here.
         v_bound := split_part(v_setting, ':', 1)::int;
+        -- It was bound while it was read only, and is not any more: the end of a savepoint takes `read only` back.
+        if current_setting('transaction_isolation') <> 'read committed' and current_setting('transaction_read_only') = 'off'
+            and split_part(v_setting, ':', 3) <> '0' then
+            perform stepwell._level_refuse();
+        end if;
     end if;
     if v_bound is null then
         raise exception using errcode = 'SW007', message = 'this transaction is bound to no tenant',
