@@ -32,6 +32,7 @@ declare
     v_verdict jsonb;
 begin
     v_actor := stepwell._actor_bound(p_tenant_id, p_evidence ->> 'actor', case when v_in_charge then 'step.work' else 'step.oversee' end);
+    perform stepwell._unit_shown_check(p_tenant_id, p_run_id);
     if coalesce(current_setting('stepwell.binding', true), '') <> '' then
         if not (v_in_charge or p_actor_class in ('reviewer', 'escalation_handler')) then
             raise exception using errcode = 'SW007', column = 'actor_class', message = format(
