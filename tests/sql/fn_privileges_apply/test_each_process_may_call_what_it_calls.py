@@ -22,6 +22,7 @@ EVERY_PROCESS = {
     "bound_principal",
     "read_tenant",
     "payload_tenant",
+    "sees_all_steps",
     "hidden_steps",
     "hidden_contents",
     "unit_is_shown",

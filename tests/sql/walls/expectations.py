@@ -56,6 +56,7 @@ HARMLESS = {
     "graph_is_shown": "whether a graph of the bound tenant is shown whole; false for every other",
     "hidden_contents": "numbers of contents that the caller does not read",
     "hidden_steps": "numbers of steps that the caller does not see",
+    "sees_all_steps": "whether the caller sees everything",
     "unit_is_shown": "whether a unit of the bound tenant is shown; false for every other",
     "version_graph": "a graph of the bound tenant; null for every other",
     "version_hash": "a hash of what is given",

@@ -80,7 +80,7 @@ set search_path = stepwell, pg_temp
 as $$
     select p.process, f.function_name
     from (values
-        ('all', '{now, bound_tenant, bound_principal, read_tenant, payload_tenant, hidden_steps,
+        ('all', '{now, bound_tenant, bound_principal, read_tenant, payload_tenant, sees_all_steps, hidden_steps,
             hidden_contents, unit_is_shown, graph_is_shown, version_graph, version_hash, fn_session_bind, fn_tenant_find, fn_caller_read,
             fn_mode_read, fn_demo_read, fn_verbs_read, fn_rights_missing}'::text[]),
         ('worker', '{fn_worker_register, fn_worker_serves, fn_worker_heartbeat, fn_worker_close, fn_worker_leases_read,

@@ -9,10 +9,12 @@
 -- Idempotency: reads only.
 -- Raises: nothing.
 create or replace function stepwell.sees_all_steps() returns boolean
-language sql stable
+language plpgsql stable parallel restricted security definer
 set search_path = stepwell, pg_temp
 as $$
-    select split_part(coalesce(current_setting('stepwell.binding', true), ''), ':', 4) not in ('5', '7')
+begin
+    return split_part(coalesce(current_setting('stepwell.binding', true), ''), ':', 4) not in ('5', '7');
+end
 $$;
 
 -- What a principal may read: 0 nothing, 1 rows, 3 rows and payloads; 5 and 7 the same without what rows of permission hide
