@@ -10265,9 +10265,12 @@ create function stepwell.read_tenant() returns integer language plpgsql stable s
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.sees_all_steps()
-create function stepwell.sees_all_steps() returns boolean language sql stable set search_path=stepwell, pg_temp;
+create function stepwell.sees_all_steps() returns boolean language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
 -- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
 
 -- function: stepwell.unit_is_shown(p_tenant_id integer, p_unit_id bigint, p_hidden_steps bigint[])
 create function stepwell.unit_is_shown(p_tenant_id integer, p_unit_id bigint, p_hidden_steps bigint[]) returns boolean language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
