@@ -124,6 +124,7 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
         "workflow_id": str(workflow_id),
         "run_id": str(run_id),
         "unit_id": str(unit_id),
+        "step_id": "sign",
         "step_run_id": str(engine.unit(run_id, "sign")),
         "approval_id": str(approval_id),
         "category": "overdue_step",

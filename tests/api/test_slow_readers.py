@@ -113,7 +113,7 @@ def test_a_slow_reader_is_told_the_position_from_which_it_continues(
     token = bound_token(dsn)
     with served(dsn, tmp_path) as (client, hub):
         page = Page(client, token, run_id, position)
-        subscriber = next(iter(hub._feeds[1, 3][0].subscribers))
+        subscriber = next(iter(hub._feeds[1, 3, ""][0].subscribers))
         session = engine.worker()
         engine.complete(session, *engine.claim(session))
         wait.until(lambda: subscriber.sent != position, what="the first message is sent")

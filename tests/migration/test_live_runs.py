@@ -15,6 +15,7 @@ import pytest
 import stepwell as sw
 from stepwell.define import freeze
 from stepwell.store.schema import migrate, verify
+from tests.sql.binding import as_role, token
 from tests.sql.drive import Engine
 
 
@@ -117,3 +118,29 @@ def test_people_become_principals_with_the_same_ids(old_dsn: str):
         # A new person gets an id of its own.
         (new,) = db.execute("select fn_person_set(1, 'somebody-new')").fetchone()  # type: ignore[misc]
         assert new > max(person_id for person_id, _ in people)
+
+
+def test_a_step_of_a_run_from_before_is_hidden_by_the_first_row_of_permission(engine: Engine):
+    """Without rows everybody sees what they saw; a row holds for runs under way, and the engine goes on."""
+    db = engine.db
+    titles = db.execute(
+        "select count(*) from workflow_version where title is distinct from graph ->> 'title'"
+    )
+    assert titles.fetchone() == (0,)
+    unit, name, step = db.execute(
+        "select s.step_run_id, w.workflow_name, s.step_id from step_run as s"
+        " inner join run_detail as r on s.run_id = r.run_id"
+        " inner join workflow_registry as w on r.workflow_id = w.workflow_id"
+        " where s.state_code = 'in_progress' and s.step_kind = 'operation'"
+        " order by s.step_run_id limit 1"
+    ).fetchone()  # type: ignore[misc]
+    shown = "select count(*) from work_unit where unit_id = %s"
+    reader = token(db, 1, "clerk", ["operator"])
+    with as_role(db, "stepwell_api", reader):
+        assert db.execute(shown, (unit,)).fetchone() == (1,)
+    db.execute("select fn_step_permission_set(1, %s, %s, '{finance}')", (name, step))
+    for roles, count in ((["operator"], 0), (["operator", "finance"], 1), (["admin"], 1)):
+        with as_role(db, "stepwell_api", token(db, 1, "clerk", roles)):
+            assert db.execute(shown, (unit,)).fetchone() == (count,), roles
+    engine.drain(engine.worker("new-worker"))
+    assert engine.faults() == {}

@@ -24,6 +24,13 @@ NAMED_OTHERWISE = {
     "bound_principal": "the same",
     "read_tenant": "the same",
     "payload_tenant": "the same",
+    "sees_all_steps": "the same",
+    "hidden_steps": "the same",
+    "hidden_contents": "the same",
+    "unit_is_shown": "the same",
+    "graph_is_shown": "the same",
+    "version_graph": "a column that depends on who reads it",
+    "version_hash": "the same",
 }
 
 # Functions without a search_path of their own: each caller sets it. The value is the reason.
@@ -33,7 +40,7 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
     **dict.fromkeys(
         ("_transition_problems", "_run_of", "_run_unit", "_run_last", "_unit_no", "_has_ended"), INLINED
     ),
-    **dict.fromkeys(("_run_has_ended", "_attempt_no"), INLINED),
+    **dict.fromkeys(("_run_has_ended", "_attempt_no", "_step_key"), INLINED),
     **dict.fromkeys(("_workspace_of", "_walked_count", "_walked_far", "_is_same_lane"), INLINED),
     **dict.fromkeys(("_sent_size", "_value_size", "_utc_text", "_json_text"), INLINED),
     **dict.fromkeys(

@@ -95,7 +95,9 @@ async def _drawn(version: WorkflowVersion, lanes: LanesBy) -> dict[str, Any]:
     key = version.graph_hash, lanes
     found = _remembered.get(key)
     if found is None:
-        found = _remembered[key] = await asyncio.to_thread(draw, version.graph, version.graph_hash, lanes)
+        found = _remembered[key] = await asyncio.to_thread(
+            draw, version.graph, version.graph_hash, lanes, version.step_numbers
+        )
     while len(_remembered) > _REMEMBERED_LIMIT:
         _remembered.popitem(last=False)
     return found

@@ -51,6 +51,19 @@ class PersonChange(Body):
     is_active: bool | None = Field(default=None, examples=[True])
 
 
+class ShownRoles(Body):
+    roles: list[RoleName] = Field(max_length=50, description="none: everybody", examples=[["reviewer"]])
+
+
+class ShownToView(BaseModel):
+    """A step, or the body of a content, and the roles that see it; none: everybody."""
+
+    kind: str = Field(description="step or content", examples=["step"])
+    name: str = Field(description="the workflow, or the content", examples=["order.process"])
+    step: str | None = Field(examples=["check-credit"])
+    roles: list[str] = Field(examples=[["reviewer"]])
+
+
 class NewLink(Body):
     expires_seconds: int = Field(default=86_400, ge=60, le=604_800, examples=[86_400])
 
@@ -176,3 +189,45 @@ def _view(found: Principal) -> PersonView:
         roles=found.roles,
         created_at=found.created_at,
     )
+
+
+@router.read(
+    "/permissions",
+    verb="principal.change",
+    summary="Steps and contents that are not for everybody, with their roles",
+    problems=(),
+)
+async def list_permissions(caller: Caller) -> list[ShownToView]:
+    found = await caller.perform(calls.shown_to(caller.tenant_id))
+    return [ShownToView(kind=one.kind, name=one.name, step=one.step, roles=one.roles) for one in found]
+
+
+@router.write(
+    "/workflows/{name}/steps/{step_id}/roles",
+    method="PUT",
+    verb="principal.change",
+    summary="Which roles see a step, in all versions of its workflow",
+    problems=("not_found",),
+)
+async def set_step_roles(
+    name: Annotated[str, Path(min_length=1, max_length=200)],
+    step_id: Annotated[str, Path(min_length=1, max_length=200)],
+    shown: ShownRoles,
+    caller: Caller,
+) -> ShownToView:
+    await caller.perform(calls.set_step_roles(caller.tenant_id, name, step_id, shown.roles))
+    return ShownToView(kind="step", name=name, step=step_id, roles=sorted(set(shown.roles)))
+
+
+@router.write(
+    "/content/{code}/roles",
+    method="PUT",
+    verb="principal.change",
+    summary="Which roles read the body of a content, in all its versions",
+    problems=("not_found",),
+)
+async def set_content_roles(
+    code: Annotated[str, Path(min_length=1, max_length=200)], shown: ShownRoles, caller: Caller
+) -> ShownToView:
+    await caller.perform(calls.set_content_roles(caller.tenant_id, code, shown.roles))
+    return ShownToView(kind="content", name=code, step=None, roles=sorted(set(shown.roles)))

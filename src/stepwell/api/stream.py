@@ -63,12 +63,12 @@ async def stream(
         if run_id not in found:
             raise NotFound(f"run {run_id} does not exist", field="query.topics")
     hub, token = serving_of(request).hub, identify(request).token
-    reads = live.READS_ALL if await caller.perform(live.shows_all()) else live.READS
-    hub.check_room((caller.tenant_id, reads), token)
+    reads = await caller.perform(live.reads())
+    # Whoever does not see all steps shares a feed with nobody: others may not see other ones.
+    key = caller.tenant_id, reads, token if reads & live.HIDES else ""
+    hub.check_room(key, token)
     # The stream begins when the transaction of this request has ended, so that it holds no connection.
-    return EventStream(
-        hub.messages((caller.tenant_id, reads), token, asked, position), headers={"X-Accel-Buffering": "no"}
-    )
+    return EventStream(hub.messages(key, token, asked, position), headers={"X-Accel-Buffering": "no"})
 
 
 def _topics(text: str) -> Topics:

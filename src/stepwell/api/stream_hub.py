@@ -1,7 +1,8 @@
 """Keep the open streams of this server process: receives callers and topics, returns their messages.
 
 Each tenant with open streams has a feed, one for those who see the events of handlers and one for the others,
-and one task that reads for it; without streams nothing is read.
+one for each reader from whom steps are hidden, and one task that reads for it; without streams nothing is
+read.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _BEAT: Final = format_sse_event(comment="beat")
 _log = logs.get_logger("stepwell.api")
 
 
-# The tenant, and what its readers may see.
-FeedKey = tuple[int, int]
+# The tenant, what its readers may see, and the token of a reader that does not see all steps.
+FeedKey = tuple[int, int, str]
 
 
 class Hub:
@@ -99,7 +100,7 @@ class Hub:
 
     def _feed(self, key: FeedKey) -> Feed:
         if key not in self._feeds:
-            feed = Feed(self._serving, *key)
+            feed = Feed(self._serving, *key[:2])
             self._feeds[key] = feed, asyncio.create_task(self._run(feed))
         return self._feeds[key][0]
 

@@ -36,7 +36,7 @@ APPROVAL_TYPES: Final = (
     "approval.expired", "approval.cancelled",
 )  # fmt: skip
 # After these the rights of all streams are asked for at once.
-RIGHTS_TYPES: Final = frozenset({"principal.changed", "token.revoked", "session.ended"})
+RIGHTS_TYPES: Final = frozenset({"principal.changed", "token.revoked", "session.ended", "permission.changed"})
 
 
 @dataclass(frozen=True, slots=True)

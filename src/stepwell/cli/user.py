@@ -23,6 +23,10 @@ roles = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Add roles to an account, or remove them."
 )
 app.add_typer(roles, name="roles")
+sees = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Which roles see a step, or read a content."
+)
+app.add_typer(sees, name="sees")
 
 NameArgument = Annotated[str, typer.Argument(help="Name of the account.")]
 RolesArgument = Annotated[list[str], typer.Argument(help="One or more roles.")]
@@ -174,3 +178,56 @@ def _line(account: Principal) -> str:
 
 def _listed(given: Sequence[str]) -> str:
     return ", ".join(given) or "no roles"
+
+
+SeeingRoles = Annotated[list[str] | None, typer.Argument(help="Roles; none: everybody.")]
+
+
+@sees.command("step")
+def sees_step(
+    context: typer.Context,
+    workflow: Annotated[str, typer.Argument(help="Name of a published workflow.")],
+    step: Annotated[str, typer.Argument(help="Id of one of its steps.")],
+    roles: SeeingRoles = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a step only to these roles: `stepwell user sees step order.process check-credit finance`."""
+    given = sorted(set(roles or []))
+    ask(
+        context,
+        lambda client: client.perform(calls.set_step_roles(client.tenant_id, workflow, step, given)),
+    )
+    document = {"kind": "step", "name": workflow, "step": step, "roles": given}
+    answer(as_json, document, f"{workflow} {step}: {_seen(given)}")
+
+
+@sees.command("content")
+def sees_content(
+    context: typer.Context,
+    code: Annotated[str, typer.Argument(help="Code of the content unit.")],
+    roles: SeeingRoles = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the body of a content only to these roles: `stepwell user sees content price-list finance`."""
+    given = sorted(set(roles or []))
+    ask(context, lambda client: client.perform(calls.set_content_roles(client.tenant_id, code, given)))
+    answer(
+        as_json, {"kind": "content", "name": code, "step": None, "roles": given}, f"{code}: {_seen(given)}"
+    )
+
+
+@sees.command("list")
+def sees_list(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the steps and contents that are not for everybody."""
+    found = ask(context, lambda client: client.perform(calls.shown_to(client.tenant_id)))
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    if not found:
+        typer.echo("everybody sees every step and reads every content")
+    for one in found:
+        typer.echo(f"{one.kind} {one.name}{f' {one.step}' if one.step else ''}: {_seen(one.roles)}")
+
+
+def _seen(given: Sequence[str]) -> str:
+    return ", ".join(given) or "everybody"

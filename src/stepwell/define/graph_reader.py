@@ -39,15 +39,17 @@ from stepwell.define.people import HUMAN_WORDS, require_tasks
 from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
 from stepwell.define.template import FAILURE_POLICIES, Retry
 
-__all__ = ["read_graph"]
+__all__ = ["read_graph", "step_numbers"]
 
 Read = Callable[[Any, str], Any]
 
 
 def read_graph(data: object, *, is_stored: bool = False) -> Graph:
     """The graph of a JSON object. null means that the key is absent; `reads` and `catches` are
-    computed again. The database accepted the names and people of a stored graph, so nobody decides again."""
-    whole = _object(_current(data), "graph", ("format", "name"), _GRAPH_KEYS)
+    computed again. The database accepted the names and people of a stored graph, so nobody decides again.
+    It leaves out steps that are hidden from the caller, so numbers may be missing: they are counted again."""
+    found = _current(data)
+    whole = _object(_dense(found) if is_stored else found, "graph", ("format", "name"), _GRAPH_KEYS)
     if whole["format"] != FORMAT:
         raise DefinitionError.one(
             f"{quoted(whole['format'])} is not known; accepted: 1 or {FORMAT}", field="format"
@@ -104,6 +106,32 @@ def _current(data: object) -> object:
 def _current_step(step: Any) -> Any:
     is_conditional = isinstance(step, Mapping) and step.get("kind") == "decision"
     return {**step, "kind": "conditional"} if is_conditional else step
+
+
+def step_numbers(data: Mapping[str, Any]) -> list[int]:
+    """The numbers of the steps of a stored graph, in order; `read_graph` counts them from 1."""
+    return sorted(step["no"] for step in data.get("steps", data.get("nodes", ())))
+
+
+def _dense(data: Any) -> Any:
+    """A stored graph whose steps and branches are numbered 1, 2, 3 …, also where some are left out."""
+    steps = {no: place for place, no in enumerate(step_numbers(data), 1)}
+    branches = {no: place for place, no in enumerate(sorted(b["no"] for b in data.get("branches", ())), 1)}
+    if all(no == place for numbers in (steps, branches) for no, place in numbers.items()):
+        return data
+
+    def counted(row: Mapping[str, Any], names: Mapping[str, Mapping[int, int]]) -> dict[str, Any]:
+        return {key: names[key].get(value, value) if key in names else value for key, value in row.items()}
+
+    return {
+        **data,
+        "steps": [counted(row, {"no": steps, "scope": steps, "branch": branches}) for row in data["steps"]],
+        "edges": [counted(row, {"from": steps, "to": steps, "branch": branches}) for row in data["edges"]],
+        "branches": [
+            counted(row, {"no": branches, "conditional": steps, "parent": branches})
+            for row in data["branches"]
+        ],
+    }
 
 
 def _renamed(row: Any, old: str, new: str) -> Any:

@@ -960,6 +960,14 @@ alter table stepwell.information_unit_label enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.information_unit_permission
+create table stepwell.information_unit_permission (
+    tenant_id integer not null,
+    iu_id bigint not null,
+    role_name text not null
+);
+alter table stepwell.information_unit_permission enable row level security;
+
 -- table: stepwell.information_unit_version
 create table stepwell.information_unit_version (
     tenant_id integer not null,
@@ -1988,6 +1996,15 @@ alter table stepwell.workflow_step_def enable row level security;
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
+-- table: stepwell.workflow_step_permission
+create table stepwell.workflow_step_permission (
+    tenant_id integer not null,
+    workflow_id integer not null,
+    step_id text not null,
+    role_name text not null
+);
+alter table stepwell.workflow_step_permission enable row level security;
+
 -- table: stepwell.workflow_step_relations
 create table stepwell.workflow_step_relations (
     tenant_id integer not null,
@@ -2014,11 +2031,10 @@ create table stepwell.workflow_version (
     published_by text not null,
     input_schema jsonb,
     maps_input boolean default false not null,
-    is_template boolean default false not null
+    is_template boolean default false not null,
+    title text generated always as ((graph ->> 'title'::text))
 );
 alter table stepwell.workflow_version enable row level security;
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.workspace
 create table stepwell.workspace (
@@ -2558,6 +2574,12 @@ alter table stepwell.information_unit_label add constraint label_lang_is_vi_or_e
 
 -- constraint: stepwell.information_unit_label.labelled_unit_exists
 alter table stepwell.information_unit_label add constraint labelled_unit_exists FOREIGN KEY (tenant_id, iu_id) REFERENCES stepwell.information_unit(tenant_id, iu_id);
+
+-- constraint: stepwell.information_unit_permission.information_unit_permission_pkey
+alter table stepwell.information_unit_permission add constraint information_unit_permission_pkey PRIMARY KEY (tenant_id, iu_id, role_name);
+
+-- constraint: stepwell.information_unit_permission.permitted_content_exists
+alter table stepwell.information_unit_permission add constraint permitted_content_exists FOREIGN KEY (tenant_id, iu_id) REFERENCES stepwell.information_unit(tenant_id, iu_id);
 
 -- constraint: stepwell.information_unit_version.information_unit_version_pkey
 alter table stepwell.information_unit_version add constraint information_unit_version_pkey PRIMARY KEY (tenant_id, iu_id, version_no);
@@ -3129,6 +3151,12 @@ alter table stepwell.workflow_step_def add constraint step_version_exists FOREIG
 -- constraint: stepwell.workflow_step_def.workflow_step_def_pkey
 alter table stepwell.workflow_step_def add constraint workflow_step_def_pkey PRIMARY KEY (tenant_id, version_id, step_no);
 
+-- constraint: stepwell.workflow_step_permission.permitted_workflow_exists
+alter table stepwell.workflow_step_permission add constraint permitted_workflow_exists FOREIGN KEY (tenant_id, workflow_id) REFERENCES stepwell.workflow_registry(tenant_id, workflow_id);
+
+-- constraint: stepwell.workflow_step_permission.workflow_step_permission_pkey
+alter table stepwell.workflow_step_permission add constraint workflow_step_permission_pkey PRIMARY KEY (tenant_id, workflow_id, step_id, role_name);
+
 -- constraint: stepwell.workflow_step_relations.relation_from_exists
 alter table stepwell.workflow_step_relations add constraint relation_from_exists FOREIGN KEY (tenant_id, version_id, from_no) REFERENCES stepwell.workflow_step_def(tenant_id, version_id, step_no);
 
@@ -3504,11 +3532,32 @@ CREATE TRIGGER machine_has_the_floor AFTER INSERT OR UPDATE ON stepwell.state_ma
 -- policy: stepwell.access_token.tenant_is_bound
 create policy tenant_is_bound on stepwell.access_token as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.action_receipt.step_is_shown
+create policy step_is_shown on stepwell.action_receipt as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.action_receipt.tenant_is_bound
 create policy tenant_is_bound on stepwell.action_receipt as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.approval_detail.step_is_shown
+create policy step_is_shown on stepwell.approval_detail as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, approval_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.approval_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.approval_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.approval_vote.step_is_shown
+create policy step_is_shown on stepwell.approval_vote as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, approval_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.approval_vote.tenant_is_bound
 create policy tenant_is_bound on stepwell.approval_vote as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3555,6 +3604,13 @@ create policy tenant_is_bound on stepwell.development_mode as permissive for all
 -- policy: stepwell.dlq_replay_plan.tenant_is_bound
 create policy tenant_is_bound on stepwell.dlq_replay_plan as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.dlq_replay_request.step_is_shown
+create policy step_is_shown on stepwell.dlq_replay_request as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.dlq_replay_request.tenant_is_bound
 create policy tenant_is_bound on stepwell.dlq_replay_request as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
@@ -3570,6 +3626,13 @@ create policy tenant_is_bound on stepwell.event_lag_place as permissive for all 
 -- policy: stepwell.event_log.payload_is_allowed
 create policy payload_is_allowed on stepwell.event_log as restrictive for all to public using (((event_type <> 'event.emitted'::text) OR (( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL)));
 
+-- policy: stepwell.event_log.step_is_shown
+create policy step_is_shown on stepwell.event_log as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE ((event_type <> 'permission.changed'::text) AND stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps)))
+END);
+
 -- policy: stepwell.event_log.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_log as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
@@ -3579,8 +3642,22 @@ create policy tenant_is_bound on stepwell.event_reader as permissive for all to 
 -- policy: stepwell.event_route.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_route as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.event_validation_audit.step_is_shown
+create policy step_is_shown on stepwell.event_validation_audit as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.event_validation_audit.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_validation_audit as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.event_wait.step_is_shown
+create policy step_is_shown on stepwell.event_wait as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.event_wait.tenant_is_bound
 create policy tenant_is_bound on stepwell.event_wait as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3594,11 +3671,25 @@ create policy tenant_is_bound on stepwell.evidence_due as permissive for all to 
 -- policy: stepwell.evidence_file.payload_is_allowed
 create policy payload_is_allowed on stepwell.evidence_file as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
+-- policy: stepwell.evidence_file.step_is_shown
+create policy step_is_shown on stepwell.evidence_file as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE false
+END);
+
 -- policy: stepwell.evidence_file.tenant_is_bound
 create policy tenant_is_bound on stepwell.evidence_file as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.governance_count.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.governance_problem.step_is_shown
+create policy step_is_shown on stepwell.governance_problem as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.governance_problem.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_problem as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3608,6 +3699,13 @@ create policy tenant_is_bound on stepwell.governance_summary as permissive for a
 
 -- policy: stepwell.governance_trend.tenant_is_bound
 create policy tenant_is_bound on stepwell.governance_trend as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.graph_layout.step_is_shown
+create policy step_is_shown on stepwell.graph_layout as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.graph_is_shown(tenant_id, graph_hash, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.graph_layout.tenant_is_bound
 create policy tenant_is_bound on stepwell.graph_layout as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3623,6 +3721,13 @@ create policy tenant_is_bound on stepwell.http_trigger as permissive for all to 
 
 -- policy: stepwell.incident_hold.tenant_is_bound
 create policy tenant_is_bound on stepwell.incident_hold as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.incident_hold_clock.step_is_shown
+create policy step_is_shown on stepwell.incident_hold_clock as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.incident_hold_clock.tenant_is_bound
 create policy tenant_is_bound on stepwell.incident_hold_clock as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3642,8 +3747,25 @@ create policy tenant_is_bound on stepwell.information_unit as permissive for all
 -- policy: stepwell.information_unit_label.tenant_is_bound
 create policy tenant_is_bound on stepwell.information_unit_label as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.information_unit_permission.tenant_is_bound
+create policy tenant_is_bound on stepwell.information_unit_permission as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.information_unit_version.step_is_shown
+create policy step_is_shown on stepwell.information_unit_version as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE (iu_id <> ALL (( SELECT stepwell.hidden_contents() AS hidden_contents)::bigint[]))
+END);
+
 -- policy: stepwell.information_unit_version.tenant_is_bound
 create policy tenant_is_bound on stepwell.information_unit_version as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.integrity_watch.step_is_shown
+create policy step_is_shown on stepwell.integrity_watch as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.integrity_watch.tenant_is_bound
 create policy tenant_is_bound on stepwell.integrity_watch as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3654,17 +3776,45 @@ create policy tenant_is_bound on stepwell.iu_lifecycle_log as permissive for all
 -- policy: stepwell.iu_lineage.tenant_is_bound
 create policy tenant_is_bound on stepwell.iu_lineage as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.job_dead_letter.step_is_shown
+create policy step_is_shown on stepwell.job_dead_letter as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.job_dead_letter.tenant_is_bound
 create policy tenant_is_bound on stepwell.job_dead_letter as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.job_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.job_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.job_held.step_is_shown
+create policy step_is_shown on stepwell.job_held as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.job_held.tenant_is_bound
 create policy tenant_is_bound on stepwell.job_held as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.job_line.step_is_shown
+create policy step_is_shown on stepwell.job_line as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.job_line.tenant_is_bound
 create policy tenant_is_bound on stepwell.job_line as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.job_ready.step_is_shown
+create policy step_is_shown on stepwell.job_ready as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.job_ready.tenant_is_bound
 create policy tenant_is_bound on stepwell.job_ready as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3677,6 +3827,13 @@ create policy tenant_is_bound on stepwell.job_workflow_detail as permissive for 
 
 -- policy: stepwell.map_item.payload_is_allowed
 create policy payload_is_allowed on stepwell.map_item as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
+
+-- policy: stepwell.map_item.step_is_shown
+create policy step_is_shown on stepwell.map_item as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.map_item.tenant_is_bound
 create policy tenant_is_bound on stepwell.map_item as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3695,6 +3852,13 @@ create policy tenant_is_bound on stepwell.policy_active as permissive for all to
 
 -- policy: stepwell.policy_set.tenant_is_bound
 create policy tenant_is_bound on stepwell.policy_set as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.policy_verdict.step_is_shown
+create policy step_is_shown on stepwell.policy_verdict as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.policy_verdict.tenant_is_bound
 create policy tenant_is_bound on stepwell.policy_verdict as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3717,6 +3881,13 @@ create policy tenant_is_bound on stepwell.run_label as permissive for all to pub
 -- policy: stepwell.run_progress.tenant_is_bound
 create policy tenant_is_bound on stepwell.run_progress as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.run_write_count.step_is_shown
+create policy step_is_shown on stepwell.run_write_count as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.run_write_count.tenant_is_bound
 create policy tenant_is_bound on stepwell.run_write_count as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
@@ -3729,17 +3900,45 @@ create policy tenant_is_bound on stepwell.sign_in_throttle as permissive for all
 -- policy: stepwell.slack_callback.tenant_is_bound
 create policy tenant_is_bound on stepwell.slack_callback as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.slack_card.step_is_shown
+create policy step_is_shown on stepwell.slack_card as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, approval_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.slack_card.tenant_is_bound
 create policy tenant_is_bound on stepwell.slack_card as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.slack_user.tenant_is_bound
 create policy tenant_is_bound on stepwell.slack_user as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.step_block.step_is_shown
+create policy step_is_shown on stepwell.step_block as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.step_block.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_block as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.step_content_pin.step_is_shown
+create policy step_is_shown on stepwell.step_content_pin as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, (stepwell._run_unit(run_id) + step_no), ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.step_content_pin.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_content_pin as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.step_escalation.step_is_shown
+create policy step_is_shown on stepwell.step_escalation as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.step_escalation.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_escalation as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3747,8 +3946,22 @@ create policy tenant_is_bound on stepwell.step_escalation as permissive for all 
 -- policy: stepwell.step_input.payload_is_allowed
 create policy payload_is_allowed on stepwell.step_input as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
+-- policy: stepwell.step_input.step_is_shown
+create policy step_is_shown on stepwell.step_input as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.step_input.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_input as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.step_run_correction_cycle.step_is_shown
+create policy step_is_shown on stepwell.step_run_correction_cycle as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.step_run_correction_cycle.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_run_correction_cycle as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3756,17 +3969,45 @@ create policy tenant_is_bound on stepwell.step_run_correction_cycle as permissiv
 -- policy: stepwell.step_run_output_snapshot.payload_is_allowed
 create policy payload_is_allowed on stepwell.step_run_output_snapshot as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
+-- policy: stepwell.step_run_output_snapshot.step_is_shown
+create policy step_is_shown on stepwell.step_run_output_snapshot as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.step_run_output_snapshot.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_run_output_snapshot as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
 -- policy: stepwell.step_run_prior_audit.payload_is_allowed
 create policy payload_is_allowed on stepwell.step_run_prior_audit as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
+-- policy: stepwell.step_run_prior_audit.step_is_shown
+create policy step_is_shown on stepwell.step_run_prior_audit as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.step_run_prior_audit.tenant_is_bound
 create policy tenant_is_bound on stepwell.step_run_prior_audit as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.task_comments.step_is_shown
+create policy step_is_shown on stepwell.task_comments as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.task_comments.tenant_is_bound
 create policy tenant_is_bound on stepwell.task_comments as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.task_detail.step_is_shown
+create policy step_is_shown on stepwell.task_detail as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.task_detail.tenant_is_bound
 create policy tenant_is_bound on stepwell.task_detail as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3774,11 +4015,32 @@ create policy tenant_is_bound on stepwell.task_detail as permissive for all to p
 -- policy: stepwell.tenant.tenant_is_bound
 create policy tenant_is_bound on stepwell.tenant as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.tenant_lease.step_is_shown
+create policy step_is_shown on stepwell.tenant_lease as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.tenant_lease.tenant_is_bound
 create policy tenant_is_bound on stepwell.tenant_lease as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.timer.step_is_shown
+create policy step_is_shown on stepwell.timer as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.timer.tenant_is_bound
 create policy tenant_is_bound on stepwell.timer as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.transition_idempotency.step_is_shown
+create policy step_is_shown on stepwell.transition_idempotency as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.transition_idempotency.tenant_is_bound
 create policy tenant_is_bound on stepwell.transition_idempotency as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3786,8 +4048,22 @@ create policy tenant_is_bound on stepwell.transition_idempotency as permissive f
 -- policy: stepwell.unit_checkpoint.payload_is_allowed
 create policy payload_is_allowed on stepwell.unit_checkpoint as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
+-- policy: stepwell.unit_checkpoint.step_is_shown
+create policy step_is_shown on stepwell.unit_checkpoint as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.unit_checkpoint.tenant_is_bound
 create policy tenant_is_bound on stepwell.unit_checkpoint as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.unit_failure.step_is_shown
+create policy step_is_shown on stepwell.unit_failure as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.unit_failure.tenant_is_bound
 create policy tenant_is_bound on stepwell.unit_failure as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3795,17 +4071,58 @@ create policy tenant_is_bound on stepwell.unit_failure as permissive for all to 
 -- policy: stepwell.unit_output.payload_is_allowed
 create policy payload_is_allowed on stepwell.unit_output as restrictive for all to public using ((( SELECT stepwell.payload_tenant() AS payload_tenant) IS NOT NULL));
 
+-- policy: stepwell.unit_output.step_is_shown
+create policy step_is_shown on stepwell.unit_output as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.unit_output.tenant_is_bound
 create policy tenant_is_bound on stepwell.unit_output as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.unit_progress.step_is_shown
+create policy step_is_shown on stepwell.unit_progress as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
 
 -- policy: stepwell.unit_progress.tenant_is_bound
 create policy tenant_is_bound on stepwell.unit_progress as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.unit_wake.step_is_shown
+create policy step_is_shown on stepwell.unit_wake as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+END);
+
 -- policy: stepwell.unit_wake.tenant_is_bound
 create policy tenant_is_bound on stepwell.unit_wake as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.work_unit.step_is_shown
+create policy step_is_shown on stepwell.work_unit as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE
+    CASE scope
+        WHEN 'step'::text THEN (stepwell._step_key(version_id, def_no) <> ALL (( SELECT stepwell.hidden_steps() AS hidden_steps)::bigint[]))
+        WHEN 'workflow_run'::text THEN true
+        WHEN 'job'::text THEN true
+        ELSE stepwell.unit_is_shown(tenant_id, unit_id, ( SELECT stepwell.hidden_steps() AS hidden_steps))
+    END
+END);
+
 -- policy: stepwell.work_unit.tenant_is_bound
 create policy tenant_is_bound on stepwell.work_unit as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.workflow_branch.step_is_shown
+create policy step_is_shown on stepwell.workflow_branch as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE (stepwell._step_key(version_id, conditional_no) <> ALL (( SELECT stepwell.hidden_steps() AS hidden_steps)::bigint[]))
+END);
 
 -- policy: stepwell.workflow_branch.tenant_is_bound
 create policy tenant_is_bound on stepwell.workflow_branch as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -3819,8 +4136,25 @@ create policy tenant_is_bound on stepwell.workflow_registry as permissive for al
 -- policy: stepwell.workflow_schedule.tenant_is_bound
 create policy tenant_is_bound on stepwell.workflow_schedule as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
 
+-- policy: stepwell.workflow_step_def.step_is_shown
+create policy step_is_shown on stepwell.workflow_step_def as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE (stepwell._step_key(version_id, step_no) <> ALL (( SELECT stepwell.hidden_steps() AS hidden_steps)::bigint[]))
+END);
+
 -- policy: stepwell.workflow_step_def.tenant_is_bound
 create policy tenant_is_bound on stepwell.workflow_step_def as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.workflow_step_permission.tenant_is_bound
+create policy tenant_is_bound on stepwell.workflow_step_permission as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
+
+-- policy: stepwell.workflow_step_relations.step_is_shown
+create policy step_is_shown on stepwell.workflow_step_relations as restrictive for all to public using (
+CASE
+    WHEN ( SELECT stepwell.sees_all_steps() AS sees_all_steps) THEN true
+    ELSE ((stepwell._step_key(version_id, from_no) <> ALL (( SELECT stepwell.hidden_steps() AS hidden_steps)::bigint[])) AND (stepwell._step_key(version_id, to_no) <> ALL (( SELECT stepwell.hidden_steps() AS hidden_steps)::bigint[])))
+END);
 
 -- policy: stepwell.workflow_step_relations.tenant_is_bound
 create policy tenant_is_bound on stepwell.workflow_step_relations as permissive for all to public using ((tenant_id = ( SELECT stepwell.read_tenant() AS read_tenant)));
@@ -4380,6 +4714,24 @@ create view stepwell.v_audit_seal (
     unsealed_since timestamp with time zone,
     anchor_error text
 ) with (security_invoker=true);
+-- granted to stepwell_api: select
+-- granted to stepwell_reader: select
+
+-- view: stepwell.v_audit_version
+create view stepwell.v_audit_version (
+    tenant_id integer,
+    version_id integer,
+    workflow_id integer,
+    version_no integer,
+    graph jsonb,
+    graph_hash text,
+    published_by text,
+    published_at timestamp with time zone,
+    step_count integer,
+    is_template boolean,
+    input_schema jsonb,
+    failure_policy text
+) with (security_barrier=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
 
@@ -5656,6 +6008,11 @@ create function stepwell._approval_is_asked(p_tenant_id integer, p_approval_id b
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._approval_names_bound(p_tenant_id integer, p_approval_id bigint)
+create function stepwell._approval_names_bound(p_tenant_id integer, p_approval_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._approval_quorum(p_tenant_id integer, p_approval_id bigint)
 create function stepwell._approval_quorum(p_tenant_id integer, p_approval_id bigint) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6353,6 +6710,11 @@ create function stepwell._graph_refusal(p_graph jsonb) returns text language sql
 -- function: stepwell._graph_reopened(p_tenant_id integer, p_run_id bigint)
 create function stepwell._graph_reopened(p_tenant_id integer, p_run_id bigint) returns void language sql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._graph_shown(p_graph jsonb, p_hidden integer[])
+create function stepwell._graph_shown(p_graph jsonb, p_hidden integer[]) returns jsonb language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._graph_status(p_finished_state text, p_completed_count integer, p_failed_count integer)
 create function stepwell._graph_status(p_finished_state text, p_completed_count integer, p_failed_count integer) returns text language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -6927,6 +7289,11 @@ create function stepwell._maps_settle(p_tenant_ids integer[], p_run_ids bigint[]
 -- function: stepwell._marks_clear(p_changes stepwell.unit_change[])
 create function stepwell._marks_clear(p_changes stepwell.unit_change[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._may_do(p_config jsonb, p_roles text[], p_name_key text)
+create function stepwell._may_do(p_config jsonb, p_roles text[], p_name_key text) returns boolean language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._merkle_root(p_leaves bytea)
 create function stepwell._merkle_root(p_leaves bytea) returns bytea language plpgsql immutable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
 -- granted to stepwell_api: execute
@@ -7165,6 +7532,11 @@ create function stepwell._people_timers(p_tenant_id integer, p_unit_ids bigint[]
 
 -- function: stepwell._people_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_refs text[])
 create function stepwell._people_wake(p_tenant_ids integer[], p_unit_ids bigint[], p_task_type text, p_refs text[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._permission_roles(p_tenant_id integer, p_roles text[])
+create function stepwell._permission_roles(p_tenant_id integer, p_roles text[]) returns text[] language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._person_find(p_tenant_id integer, p_person_name text)
 create function stepwell._person_find(p_tenant_id integer, p_person_name text) returns bigint language plpgsql stable set search_path=stepwell, pg_temp;
@@ -7580,6 +7952,11 @@ create function stepwell._rights(p_role text) returns TABLE(statement text, righ
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._roles_held(p_tenant_id integer, p_principal_id bigint)
+create function stepwell._roles_held(p_tenant_id integer, p_principal_id bigint) returns text[] language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._roles_of(p_tenant_id integer, p_principal_id bigint)
 create function stepwell._roles_of(p_tenant_id integer, p_principal_id bigint) returns text[] language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -7615,6 +7992,11 @@ create function stepwell._route_problem(p_route_name text, p_event_type text, p_
 
 -- function: stepwell._routine_event_types()
 create function stepwell._routine_event_types() returns text[] language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._rows_hide(p_tenant_id integer, p_principal_id bigint)
+create function stepwell._rows_hide(p_tenant_id integer, p_principal_id bigint) returns boolean language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7826,6 +8208,11 @@ create function stepwell._settled_result_check(p_outcome text, p_result jsonb) r
 -- function: stepwell._shares_of(p_turns stepwell.tenant_turn[], p_open integer[], p_limit integer)
 create function stepwell._shares_of(p_turns stepwell.tenant_turn[], p_open integer[], p_limit integer) returns TABLE(turn_no integer, share integer) language plpgsql;
 
+-- function: stepwell._shown_rules()
+create function stepwell._shown_rules() returns TABLE(table_name text, condition text) language sql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._sign_in_failed(p_tenant_id integer, p_name_key text, p_address text)
 create function stepwell._sign_in_failed(p_tenant_id integer, p_name_key text, p_address text) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
 
@@ -8017,6 +8404,11 @@ create function stepwell._step_expressions(p_step jsonb) returns TABLE(field tex
 
 -- function: stepwell._step_is_own(p_tenant_id integer, p_unit_id bigint)
 create function stepwell._step_is_own(p_tenant_id integer, p_unit_id bigint) returns boolean language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._step_key(p_version_id integer, p_step_no integer)
+create function stepwell._step_key(p_version_id integer, p_step_no integer) returns bigint language sql immutable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -8389,6 +8781,11 @@ create function stepwell._unit_retry_check(p_unit stepwell.work_unit) returns vo
 -- function: stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, p_duty text, p_error_code text, p_reason text)
 create function stepwell._unit_set_aside(p_tenant_id integer, p_unit_id bigint, p_duty text, p_error_code text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._unit_shown_check(p_tenant_id integer, p_unit_id bigint)
+create function stepwell._unit_shown_check(p_tenant_id integer, p_unit_id bigint) returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._units_after(p_tenant_id integer, p_unit_id bigint, p_version_id integer, p_def_no integer)
 create function stepwell._units_after(p_tenant_id integer, p_unit_id bigint, p_version_id integer, p_def_no integer) returns SETOF bigint language sql stable set search_path=stepwell, pg_temp set enable_seqscan=off;
 -- granted to stepwell_api: execute
@@ -8478,6 +8875,11 @@ create function stepwell._version_find(p_tenant_id integer, p_workflow_name text
 
 -- function: stepwell._version_graph(p_tenant_id integer, p_workflow text, p_version_no integer)
 create function stepwell._version_graph(p_tenant_id integer, p_workflow text, p_version_no integer) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._version_hides(p_version_id integer)
+create function stepwell._version_hides(p_version_id integer) returns integer[] language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -8803,6 +9205,10 @@ create function stepwell.fn_clock_stop(p_at timestamp with time zone) returns ti
 create function stepwell.fn_content_labels(p_tenant_id integer, p_codes text[]) returns json language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
+
+-- function: stepwell.fn_content_permission_set(p_tenant_id integer, p_code text, p_roles text[])
+create function stepwell.fn_content_permission_set(p_tenant_id integer, p_code text, p_roles text[]) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
 
 -- function: stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text)
 create function stepwell.fn_content_write(p_tenant_id integer, p_code text, p_body text, p_actor text, p_labels jsonb, p_items text[], p_note text) returns TABLE(iu_id bigint, version_no integer, is_new boolean) language plpgsql security definer set search_path=stepwell, pg_temp;
@@ -9177,6 +9583,10 @@ create function stepwell.fn_partitions_ensure(p_from timestamp with time zone, p
 
 -- function: stepwell.fn_password_set(p_tenant_id integer, p_principal_name text, p_secret_hash text)
 create function stepwell.fn_password_set(p_tenant_id integer, p_principal_name text, p_secret_hash text) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
+-- function: stepwell.fn_permissions_read(p_tenant_id integer)
+create function stepwell.fn_permissions_read(p_tenant_id integer) returns TABLE(kind text, name text, step_id text, roles text[]) language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
 -- function: stepwell.fn_person_set(p_tenant_id integer, p_person_name text, p_roles text[], p_display_name text, p_is_active boolean)
@@ -9609,6 +10019,10 @@ create function stepwell.fn_step_find(p_tenant_id integer, p_run_id bigint, p_st
 create function stepwell.fn_step_inputs_read(p_tenant_id integer, p_unit_id bigint) returns jsonb language plpgsql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.fn_step_permission_set(p_tenant_id integer, p_workflow_name text, p_step_id text, p_roles text[])
+create function stepwell.fn_step_permission_set(p_tenant_id integer, p_workflow_name text, p_step_id text, p_roles text[]) returns void language plpgsql security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+
 -- function: stepwell.fn_step_pic_resolves(p_step_run_id bigint, p_tenant_id integer)
 create function stepwell.fn_step_pic_resolves(p_step_run_id bigint, p_tenant_id integer) returns boolean language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -9802,6 +10216,30 @@ create function stepwell.fn_workflow_running(p_tenant_id integer, p_workflow tex
 create function stepwell.fn_workspace_set(p_tenant_id integer, p_workspace text, p_settings jsonb) returns integer language plpgsql security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 
+-- function: stepwell.graph_is_shown(p_tenant_id integer, p_graph_hash text, p_hidden_steps bigint[])
+create function stepwell.graph_is_shown(p_tenant_id integer, p_graph_hash text, p_hidden_steps bigint[]) returns boolean language sql stable security definer parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.hidden_contents()
+create function stepwell.hidden_contents() returns bigint[] language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.hidden_steps()
+create function stepwell.hidden_steps() returns bigint[] language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
 -- function: stepwell.now()
 create function stepwell.now() returns timestamp with time zone language plpgsql parallel safe set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -9820,6 +10258,38 @@ create function stepwell.payload_tenant() returns integer language plpgsql stabl
 
 -- function: stepwell.read_tenant()
 create function stepwell.read_tenant() returns integer language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.sees_all_steps()
+create function stepwell.sees_all_steps() returns boolean language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.unit_is_shown(p_tenant_id integer, p_unit_id bigint, p_hidden_steps bigint[])
+create function stepwell.unit_is_shown(p_tenant_id integer, p_unit_id bigint, p_hidden_steps bigint[]) returns boolean language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.version_graph(p_tenant_id integer, p_version_id integer)
+create function stepwell.version_graph(p_tenant_id integer, p_version_id integer) returns jsonb language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_keeper: execute
+-- granted to stepwell_reader: execute
+-- granted to stepwell_slack: execute
+-- granted to stepwell_worker: execute
+
+-- function: stepwell.version_hash(p_version_id integer, p_graph_hash text)
+create function stepwell.version_hash(p_version_id integer, p_graph_hash text) returns text language plpgsql stable security definer parallel restricted set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_keeper: execute
 -- granted to stepwell_reader: execute

@@ -10,9 +10,10 @@ import psycopg
 import pytest
 
 import stepwell.sql
-from tests.sql.drive import Engine
+from tests.sql.binding import as_role, token
+from tests.sql.drive import Engine, operation
 from tests.sql.fn_why_not_running import stuck
-from tests.sql.fn_why_not_running.stuck import Situation, Stage
+from tests.sql.fn_why_not_running.stuck import Situation, Stage, step
 from tests.sql.people.asking import People
 from tests.support.clock import Clock
 from tests.support.wait import until
@@ -203,6 +204,25 @@ def test_a_stuck_unit_tells_its_cause(
     assert stage.engine.db.execute(path, (unit,)).fetchone() == (code, found[1])
 
 
+def test_what_a_reader_may_not_see_is_told_as_hidden(stage: Stage):
+    """Only a bound reader has this cause: the step in between is not shown, and nothing else explains it."""
+    engine, db = stage.engine, stage.engine.db
+    unit = step(stage, operation("a"), operation("b"), operation("c"))
+    run_unit = unit >> 20 << 20
+    session = engine.worker()
+    engine.complete(session, *engine.claim(session))
+    db.execute("select fn_step_permission_set(1, 'w', 'b', '{finance}')")
+    with as_role(db, "stepwell_api", token(db, 1, "clerk", ["operator"])):
+        path = "select code, sentence_en, sentence_vi, who, command from fn_unblock_path(%s)"
+        found = db.execute(path, (run_unit + 3,)).fetchall()
+    assert found == [
+        (
+            "hidden", "c goes on with a step that your roles do not show.",
+            "c đang ở một bước mà vai trò của bạn không được xem.", "nobody", None,
+        )
+    ]  # fmt: skip
+
+
 def test_every_cause_has_its_texts_and_a_stuck_unit(engine: Engine):
     rows = engine.db.execute(
         "select c.cause, count(t.text_value) from why_cause as c"
@@ -210,7 +230,7 @@ def test_every_cause_has_its_texts_and_a_stuck_unit(engine: Engine):
     )
     texts = dict(rows.fetchall())
     assert {cause for cause, count in texts.items() if count != 2} == set()
-    assert set(texts) == {row[1] for row in CAUSES}
+    assert set(texts) == {row[1] for row in CAUSES} | {"hidden"}
 
 
 def test_every_code_of_the_routines_is_a_cause(engine: Engine):

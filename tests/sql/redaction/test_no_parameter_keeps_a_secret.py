@@ -32,7 +32,7 @@ DATA = {
     "work_unit.slot_key", "action_receipt.idempotency_key", "policy_verdict.idempotency_key",
     "cut_request_detail.request_key", "http_answer.idempotency_key",
     # The graph of a version is shown and executed as it was written.
-    "workflow_version.graph", "workflow_step_def.config", "graph_layout.drawing",
+    "workflow_version.graph", "workflow_version.title", "workflow_step_def.config", "graph_layout.drawing",
 }  # fmt: skip
 # The fields of events that name a key.
 KEYS = "array['request_key', 'event_key', 'idempotency_key']"
@@ -96,6 +96,7 @@ MORE: dict[str, dict[str, Any]] = {
     "fn_change_once": {"p_call": "step_cancel", "p_key": "k"},
     "fn_calendar_set": {"p_calendar_name": "office", "p_time_zone": "UTC",
         "p_hours": Jsonb([{"weekday": 1, "opens": "09:00", "closes": "17:00"}])},
+    "fn_content_permission_set": {"p_roles": ["office"]},
     "fn_evidence_seal": {"p_digest": "0" * 64, "p_with_payloads": False},
     "fn_governance_read": {"p_category": "overdue_step", "p_limit": 1},
     "fn_keeper_lead": {"p_holder": "me", "p_fence": 0, "p_seconds": 9},
@@ -113,6 +114,7 @@ MORE: dict[str, dict[str, Any]] = {
     "fn_step_block": {"p_reason": "other"},
     "fn_step_cannot_complete": {"p_evidence_ref": "x"},
     "fn_step_deadline_change": {"p_deadline_at": "2100-01-01T00:00Z"},
+    "fn_step_permission_set": {"p_step_id": "a", "p_roles": ["office"]},
     "fn_step_wait": {"p_facets": ["waiting_human"]},
     "fn_trigger_set": {"p_settings": Jsonb({"workflow": "w", "as": "ada"})},
     "fn_worker_register": {"p_slot_count": 1},

@@ -106,6 +106,14 @@ class Arguments:
 
 def arguments(db: psycopg.Connection, tenant: int, run_id: int) -> Arguments:
     """The values of the tenant and of this run of it."""
+    known = known_values(db, tenant, run_id, {})
+    missing = sorted(set(_FOUND) - set(known))
+    assert missing == [], f"tenant {tenant} has no value for {missing}"
+    return Arguments(known)
+
+
+def known_values(db: psycopg.Connection, tenant: int, run_id: int, more: dict[str, str]) -> dict[str, str]:
+    """The same without what the tenant does not have; `more` replaces."""
     unit = (run_id << 20) + 1
     known = {
         "p_tenant_id": str(tenant),
@@ -129,6 +137,6 @@ def arguments(db: psycopg.Connection, tenant: int, run_id: int) -> Arguments:
     for name, query in _FOUND.items():
         filled = query.format(mine=f"tenant_id = {tenant}", run=run_id, unit=unit)
         (value,) = db.execute(f"select ({filled})::text".encode()).fetchone()  # type: ignore[misc]
-        assert value is not None, f"tenant {tenant} has no value for {name}"
-        known[name] = "'" + value.replace("'", "''") + "'"
-    return Arguments(known)
+        if value is not None:
+            known[name] = "'" + value.replace("'", "''") + "'"
+    return {**known, **more}

@@ -90,7 +90,7 @@ from (
             select x.no, x.max_concurrency from jsonb_to_recordset(v.graph -> 'groups') as x (no int, max_concurrency int)))
             then 'groups' end
     ], null) as names
-    from stepwell.workflow_version as v
+    from stepwell.v_audit_version as v
     left join stepwell.workflow_registry as w on v.tenant_id = w.tenant_id and v.workflow_id = w.workflow_id
     where v.tenant_id = %(tenant_id)s
     union all
@@ -126,7 +126,7 @@ from (
     select format('workflow %%s', w.workflow_name), array['its versions or its class']
     from stepwell.workflow_registry as w
     where w.tenant_id = %(tenant_id)s and w.workflow_class is distinct from (
-        select coalesce(v.graph ->> 'workflow_class', 'default') from stepwell.workflow_version as v
+        select coalesce(v.graph ->> 'workflow_class', 'default') from stepwell.v_audit_version as v
         where v.tenant_id = w.tenant_id and v.workflow_id = w.workflow_id order by v.version_no desc limit 1)
 ) as x
 where x.names <> '{}'

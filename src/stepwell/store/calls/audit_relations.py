@@ -16,6 +16,7 @@ VIEWS = {
     "v_job_payload": ("job_detail", "payload"),
     "v_audit_approval": ("approval_detail", "about"),
     "v_audit_receipt": ("action_receipt", "request_metadata"),
+    "v_audit_version": ("workflow_version", "graph"),
 }
 # The tables that are read; a test compares them with the queries.
 RELATIONS = (

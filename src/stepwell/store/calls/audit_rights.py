@@ -1,4 +1,4 @@
-"""Open and bind what verifies: receives a token, returns snapshots, refuses whoever may not read payloads."""
+"""Open and bind what verifies: receives a token, returns snapshots, refuses who may not read everything."""
 
 from __future__ import annotations
 
@@ -65,11 +65,16 @@ def is_owner(connection: Connection) -> bool:
 
 
 def bind(connection: Connection, token: str | None) -> None:
-    """Bind the transaction. Who may not read payloads is refused: every one would look changed."""
+    """Bind the transaction. Who may not read everything is refused: what is hidden would look changed."""
     if token is not None:
         connection.execute(BIND, (token,))
     if connection.execute("select stepwell.payload_tenant()").fetchone() == (None,):
         raise PermissionDenied(
             "the log is verified with its payloads, which this caller may not read",
             hint="give a token (STEPWELL_TOKEN) of an account with the verb payload.read",
+        )
+    if connection.execute("select stepwell.sees_all_steps()").fetchone() == (False,):
+        raise PermissionDenied(
+            "the log is verified whole, and some steps are not shown to this caller",
+            hint="give a token (STEPWELL_TOKEN) of an account with the verb step.read_all",
         )

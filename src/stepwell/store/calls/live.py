@@ -42,7 +42,7 @@ class Asked:
     with_people: bool = False
 
 
-READS, READS_ALL = 1, 3
+READS, READS_ALL, HIDES = 1, 3, 4
 
 
 def position() -> Call[str]:
@@ -75,13 +75,18 @@ def run_changes(tenant: int, units: dict[int, list[int]]) -> Call[dict[int, str]
     )
 
 
-def shows_all() -> Call[bool]:
-    """Whether this caller sees the events of handlers and payloads."""
-    return Call("select stepwell.payload_tenant() is not null", (), value)
+def reads() -> Call[int]:
+    """What this caller reads: READS, or READS_ALL with payloads; HIDES more if some steps are not shown."""
+    return Call(
+        "select case when stepwell.payload_tenant() is null then 1 else 3 end"
+        " + case when stepwell.sees_all_steps() then 0 else 4 end",
+        (),
+        value,
+    )
 
 
 def tokens_reads(tokens: Sequence[str]) -> Call[list[int]]:
-    """What each token may read now: 0 nothing, READS, or READS_ALL."""
+    """What each token may read now: 0 nothing, READS, or READS_ALL; HIDES more."""
     return Call(
         "select a.reads from stepwell.fn_tokens_read_allowed(%s::text[]) as a order by a.place",
         (list(tokens),),

@@ -71,6 +71,41 @@ def rename_principal(tenant: int, name: str, new_name: str) -> Call[int]:
     return Call("select stepwell.fn_principal_rename(%s, %s, %s)", (tenant, name, new_name), value)
 
 
+@dataclass(frozen=True, slots=True)
+class ShownTo:
+    """A step, or the body of a content, that only these roles see; `step` is None for a content."""
+
+    kind: str
+    name: str
+    step: str | None
+    roles: list[str]
+
+
+def set_step_roles(tenant: int, workflow: str, step: str, roles: Sequence[str]) -> Call[None]:
+    """Only these roles see the step; none: everybody."""
+    return Call(
+        "select stepwell.fn_step_permission_set(%s, %s, %s, %s::text[])",
+        (tenant, workflow, step, list(roles)),
+        nothing,
+    )
+
+
+def set_content_roles(tenant: int, code: str, roles: Sequence[str]) -> Call[None]:
+    """Only these roles read the body of the content; none: everybody."""
+    return Call(
+        "select stepwell.fn_content_permission_set(%s, %s, %s::text[])", (tenant, code, list(roles)), nothing
+    )
+
+
+def shown_to(tenant: int) -> Call[list[ShownTo]]:
+    """Every step and content that is not for everybody."""
+    return Call(
+        "select p.kind, p.name, p.step_id, p.roles from stepwell.fn_permissions_read(%s) as p",
+        (tenant,),
+        lambda rows: [ShownTo(*row) for row in rows],
+    )
+
+
 def principals(tenant: int, name: str | None = None) -> Call[list[Principal]]:
     """The accounts of a tenant, or the one with this name."""
     return Call(

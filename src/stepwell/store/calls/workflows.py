@@ -51,6 +51,13 @@ class WorkflowVersion:
 
         return Graph.from_stored(self.document)
 
+    @property
+    def step_numbers(self) -> list[int]:
+        """The numbers of its steps; `graph` counts from 1 where the database left out hidden ones."""
+        from stepwell.define.graph_reader import step_numbers
+
+        return step_numbers(self.document)
+
 
 _WORKFLOW = ", ".join(f"w.{field.name}" for field in fields(PublishedWorkflow))
 _VERSION = ", ".join(f"v.{field.name}" for field in fields(WorkflowVersion))

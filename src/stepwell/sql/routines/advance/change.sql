@@ -33,6 +33,7 @@ declare
     v_verdict jsonb;
 begin
     v_actor := stepwell._actor_bound(p_tenant_id, p_evidence ->> 'actor', case when v_in_charge then 'step.work' else 'step.oversee' end);
+    perform stepwell._unit_shown_check(p_tenant_id, p_run_id);
     -- The calls that make the same change ask for these, too.
     if p_actor_class = 'reviewer' and p_to_state in ('ready', 'cancelled') then
         perform stepwell._verb_check(p_tenant_id, case p_to_state when 'ready' then 'run.retry' else 'run.cancel' end);

@@ -60,6 +60,7 @@ declare
     v_actor constant text := stepwell._actor_known(p_tenant_id, p_actor, 'run.cancel');
     v_unit stepwell.work_unit;
 begin
+    perform stepwell._unit_shown_check(p_tenant_id, p_unit_id);
     p_reason := stepwell._redact_text(p_reason);
     perform stepwell._runs_lock_up(array[p_tenant_id], array[p_unit_id]);
     perform stepwell._runs_lock_down(p_tenant_id, stepwell._run_of(p_unit_id));

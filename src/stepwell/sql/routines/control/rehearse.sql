@@ -48,6 +48,7 @@ as $$
     select d.unit_id, u.operation_id, case when u.scope in ('step', 'task') then stepwell._run_of(d.unit_id) end, d.failure_class,
         stepwell._cause_of(d.error), d.died_at
     from stepwell.job_dead_letter as d
+    cross join (select stepwell.hidden_steps() as steps) as h
     inner join stepwell.work_unit as u on d.tenant_id = u.tenant_id and d.unit_id = u.unit_id
     left join stepwell.operation as o on u.tenant_id = o.tenant_id and u.operation_id = o.operation_id
     left join stepwell.work_unit as r on u.scope in ('step', 'task') and u.tenant_id = r.tenant_id
@@ -58,6 +59,7 @@ as $$
         and (r.state_code is null or r.state_code not in ('completed', 'cancelled'))
         and not (u.scope = 'task' and exists (select from stepwell.work_unit as s where s.tenant_id = u.tenant_id
             and s.unit_id = u.parent_id and s.state_code <> 'cannot_complete' and stepwell._has_ended(s.state_code)))
+        and (h.steps = '{}' or stepwell.unit_is_shown(d.tenant_id, d.unit_id, h.steps))
         and (not p_filter ? 'operation' or o.operation_name = p_filter ->> 'operation')
         and (not p_filter ? 'workflow' or w.workflow_name = p_filter ->> 'workflow')
         and (not p_filter ? 'failure_class' or d.failure_class = p_filter ->> 'failure_class')

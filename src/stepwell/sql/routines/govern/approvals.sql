@@ -21,6 +21,7 @@ declare
     v_run_state text;
 begin
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'approval.request');
+    perform stepwell._unit_shown_check(p_tenant_id, p_subject_unit_id);
     if p_quorum not between 1 and 2 or p_expires_seconds not between 1 and 31536000 or p_tier not between 1 and 3 then
         raise exception using errcode = 'SW001',
             column = case when p_quorum not between 1 and 2 then 'quorum' when p_tier not between 1 and 3 then 'tier'

@@ -230,6 +230,7 @@ declare
 begin
     p_external_id := stepwell._redact_text(p_external_id);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'problem.close');
+    perform stepwell._unit_shown_check(p_tenant_id, p_receipt_id);
     if p_outcome is null or p_outcome not in ('confirmed', 'void') or coalesce(btrim(p_reason), '') = '' then
         raise exception using errcode = 'SW001',
             column = case when p_outcome in ('confirmed', 'void') then 'reason' else 'outcome' end,

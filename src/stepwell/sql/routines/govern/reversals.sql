@@ -18,6 +18,7 @@ declare
 begin
     p_reason := stepwell._redact_text(p_reason);
     p_actor := stepwell._actor_bound(p_tenant_id, p_actor, 'problem.close');
+    perform stepwell._unit_shown_check(p_tenant_id, p_receipt_id);
     if not exists (select from stepwell.action_receipt as r where r.tenant_id = p_tenant_id and r.receipt_id = p_receipt_id) then
         raise exception using errcode = 'SW002', message = format('receipt %s does not exist', stepwell._unit_ref(p_receipt_id));
     end if;

@@ -29,10 +29,12 @@ $$;
 create or replace view stepwell.v_step_payload with (security_barrier = true) as
 select i.tenant_id, i.unit_id, i.binding_no, i.inputs
 from stepwell.step_input as i
-where (select stepwell.payload_tenant()) in (0, i.tenant_id) or stepwell._step_is_own(i.tenant_id, i.unit_id);
+where ((select stepwell.payload_tenant()) in (0, i.tenant_id) or stepwell._step_is_own(i.tenant_id, i.unit_id))
+    and ((select stepwell.sees_all_steps()) or stepwell.unit_is_shown(i.tenant_id, i.unit_id, (select stepwell.hidden_steps())));
 
 -- What approvals show.
 create or replace view stepwell.v_approval_payload with (security_barrier = true) as
 select a.tenant_id, a.approval_id, a.about
 from stepwell.approval_detail as a
-where (select stepwell.payload_tenant()) in (0, a.tenant_id) or stepwell._approval_is_asked(a.tenant_id, a.approval_id);
+where ((select stepwell.payload_tenant()) in (0, a.tenant_id) or stepwell._approval_is_asked(a.tenant_id, a.approval_id))
+    and ((select stepwell.sees_all_steps()) or stepwell.unit_is_shown(a.tenant_id, a.approval_id, (select stepwell.hidden_steps())));

@@ -56,6 +56,7 @@ set search_path = stepwell, pg_temp
 as $$
 begin
     perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._unit_shown_check(p_tenant_id, p_unit_id);
     if octet_length(p_key) not between 1 and stepwell._limit('limits.idempotency_key_bytes') then
         raise exception using errcode = 'SW001', column = 'key',
             message = format('key: 1 to %s bytes are accepted', stepwell._limit('limits.idempotency_key_bytes'));

@@ -82,7 +82,8 @@ begin
         raise exception using errcode = 'SW001', column = 'reason', message = 'reason: say in words what settled the problem';
     end if;
     if not exists (select from stepwell.governance_problem as p
-        where p.tenant_id = p_tenant_id and p.problem_id = p_problem_id) then
+        where p.tenant_id = p_tenant_id and p.problem_id = p_problem_id
+            and stepwell.unit_is_shown(p.tenant_id, p.unit_id, stepwell.hidden_steps())) then
         raise exception using errcode = 'SW002', message = format('problem %s does not exist', p_problem_id);
     end if;
     if not stepwell._problem_close(p_tenant_id, p_problem_id, p_actor, left(p_reason, 2000)) then

@@ -16,6 +16,7 @@ declare
         where p.tenant_id = p_tenant_id and p.name_key = stepwell._actor_plain(v_actor) and p.is_active);
     v_unit stepwell.work_unit;
 begin
+    perform stepwell._unit_shown_check(p_tenant_id, p_unit_id);
     select u.* into v_unit from stepwell.work_unit as u where u.tenant_id = p_tenant_id and u.unit_id = p_unit_id;
     if not found then
         raise exception using errcode = 'SW002', column = 'unit', message = format('%s does not exist', stepwell._unit_ref(p_unit_id));

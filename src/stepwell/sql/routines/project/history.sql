@@ -92,8 +92,11 @@ language plpgsql stable security definer
 set search_path = stepwell, pg_temp
 as $$
 #variable_conflict use_column
+declare
+    v_hidden bigint[];
 begin
     perform stepwell._verb_check(p_tenant_id, 'read');
+    v_hidden := stepwell.hidden_steps();
     if p_event_id is null and p_at is null then
         raise exception using errcode = 'SW001', message = 'at: a position in the log or a time is required';
     end if;
@@ -116,6 +119,7 @@ begin
         on u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
     left join past as p on u.unit_id = p.unit_id
     where r.tenant_id = p_tenant_id and r.run_id = p_run_id
+        and (v_hidden = '{}' or stepwell.unit_is_shown(u.tenant_id, u.unit_id, v_hidden))
         -- Steps of the items of a Map exist since the Map began.
         and (u.item_no is null or p.unit_id is not null or exists (
             select from past as m where m.unit_id = u.parent_id and m.to_state not in ('not_started', 'ready')))

@@ -23,12 +23,12 @@ as $$
         select array_agg(distinct s.state_code) as states from step as s
     )
     select json_build_object(
-        'run', json_build_object('run_id', p_run_id, 'workflow', w.workflow_name, 'title', v.graph ->> 'title', 'version_no', v.version_no, 'state', (
+        'run', json_build_object('run_id', p_run_id, 'workflow', w.workflow_name, 'title', v.title, 'version_no', v.version_no, 'state', (
                 select t.state_code from then_ as t where t.scope = 'workflow_run'), 'colour', null, 'key', r.trigger_ref,
             'source', r.trigger_type, 'started_by', r.started_by, 'labels', stepwell._labels_of(p_tenant_id, p_run_id),
             'created_at', r.created_at, 'counts', null),
         'position', null, 'last_event_id', p_event_id, 'now', coalesce(p_at, (select max(t.since_at) from then_ as t), r.created_at),
-        'at', json_build_object('event_id', p_event_id, 'time', p_at), 'graph_hash', v.graph_hash, 'rollup', null,
+        'at', json_build_object('event_id', p_event_id, 'time', p_at), 'graph_hash', stepwell.version_hash(v.version_id, v.graph_hash), 'rollup', null,
         'critical_path', json_build_array(), 'expected_end', null, 'milestones', stepwell._milestones_then(p_tenant_id, r.version_id,
             array(select t.no from then_ as t where t.scope = 'step' order by t.no), array(select t.state_code from then_ as t where t.scope = 'step' order by t.no),
             array(select t.since_at from then_ as t where t.scope = 'step' order by t.no)), 'why', null, 'people', json_build_array(),

@@ -18,8 +18,8 @@ declare
     v_steps json;
     v_found json;
 begin
-    select r.run_id, u.state_code, u.unit_id, u.priority, p as progress, v.graph_hash, v.version_no, v.step_count, w.workflow_name,
-        v.graph ->> 'title' as title, r.trigger_type,
+    select r.run_id, u.state_code, u.unit_id, u.priority, p as progress, stepwell.version_hash(v.version_id, v.graph_hash) as graph_hash, v.version_no, v.step_count, w.workflow_name,
+        v.title, r.trigger_type,
         r.trigger_ref, r.started_by, r.created_at, u.started_at, r.finished_at, u.deadline_at, stepwell._run_of(r.parent_unit_id) as parent_run_id,
         s.workspace_name, r.workflow_id
     into v_run

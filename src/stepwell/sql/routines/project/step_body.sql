@@ -148,6 +148,7 @@ declare
     v_found record;
 begin
     perform stepwell._tenant_bound(p_tenant_id);
+    perform stepwell._unit_shown_check(p_tenant_id, p_unit_id);
     -- A person sees what is kept for the own steps, whoever may read payloads the rest too.
     select i.inputs into v_kept from stepwell.step_input as i
     where i.tenant_id = p_tenant_id and i.unit_id = p_unit_id

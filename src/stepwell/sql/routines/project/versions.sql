@@ -32,7 +32,7 @@ begin
 end
 $$;
 
--- The graph of a version.
+-- The graph of a version, as the caller sees it.
 -- Raises: SW002 when there is none.
 create or replace function stepwell._version_graph(p_tenant_id int, p_workflow text, p_version_no int) returns jsonb
 language plpgsql stable
@@ -41,7 +41,7 @@ as $$
 declare
     v_graph jsonb;
 begin
-    select v.graph into v_graph
+    select stepwell.version_graph(v.tenant_id, v.version_id) into v_graph
     from stepwell.workflow_version as v
     inner join stepwell.workflow_registry as w on v.tenant_id = w.tenant_id and v.workflow_id = w.workflow_id
     where v.tenant_id = p_tenant_id and w.workflow_name = p_workflow and v.version_no = p_version_no;

@@ -64,6 +64,11 @@ declare
     v_problem record;
 begin
     select w.* into v_found from stepwell._why(p_unit) as w;
+    if v_found.code = 'unexplained' and not stepwell.sees_all_steps() then
+        -- What is seen does not explain it: a step does that is not shown.
+        return query select 'hidden', jsonb_build_object('name', stepwell._unit_name(p_unit)), 'nobody';
+        return;
+    end if;
     if v_found.code in ('ended', 'write_cap') then
         return query select v_found.code, v_found.facts, v_found.who;
         return;

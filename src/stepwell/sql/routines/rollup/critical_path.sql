@@ -10,9 +10,12 @@ returns table (place int, unit_id bigint, step_id text, state_code text)
 language plpgsql stable security definer
 set search_path = stepwell, pg_temp
 as $$
+declare
+    v_hidden constant bigint[] := stepwell.hidden_steps();
 begin
     perform stepwell._verb_check(p_tenant_id, 'read');
-    return query select c.place, c.unit_id, c.step_id, c.state_code from stepwell._critical_path(p_tenant_id, p_run_id) as c;
+    return query select c.place, c.unit_id, c.step_id, c.state_code from stepwell._critical_path(p_tenant_id, p_run_id) as c
+        where v_hidden = '{}' or stepwell.unit_is_shown(p_tenant_id, c.unit_id, v_hidden);
 end
 $$;
 
@@ -86,6 +89,7 @@ as $$
 #variable_conflict use_column
 declare
     v_first constant bigint := stepwell._run_unit(p_run_id);
+    v_hidden constant bigint[] := stepwell.hidden_steps();
     v_last bigint;
     v_still int[];
     v_blocker int[];
@@ -120,6 +124,8 @@ begin
     return query
     select v_first + b.place, v_first + b.blocker
     from unnest(v_blocker) with ordinality as b (blocker, place)
-    where b.blocker > 0 and b.blocker <> b.place;
+    where b.blocker > 0 and b.blocker <> b.place and (v_hidden = '{}'
+        or (stepwell.unit_is_shown(p_tenant_id, v_first + b.place, v_hidden)
+            and stepwell.unit_is_shown(p_tenant_id, v_first + b.blocker, v_hidden)));
 end
 $$;

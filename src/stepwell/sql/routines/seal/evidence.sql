@@ -143,7 +143,7 @@ language sql stable
 set search_path = stepwell, pg_temp
 as $$
     select jsonb_build_object('run_id', r.run_id, 'tenant', t.tenant_code, 'workflow', w.workflow_name,
-        'version_no', v.version_no, 'graph', v.graph::text, 'graph_hash', v.graph_hash, 'state_code', u.state_code,
+        'version_no', v.version_no, 'graph', stepwell.version_graph(v.tenant_id, v.version_id)::text, 'graph_hash', v.graph_hash, 'state_code', u.state_code,
         'is_development', stepwell._run_is_development(r.tenant_id, r.run_id),
         'child_run_ids', array(select c.run_id from stepwell.run_detail as c
             where c.tenant_id = r.tenant_id and c.parent_unit_id between stepwell._run_unit(r.run_id) and stepwell._run_last(r.run_id)

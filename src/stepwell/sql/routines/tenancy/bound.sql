@@ -90,21 +90,6 @@ as $$
     where t.tenant_id = p_tenant_id and t.token_id = s.token_id
 $$;
 
--- What a principal may read: 0 nothing, 1 rows, 3 rows and payloads.
-create or replace function stepwell._reads_of(p_tenant_id int, p_principal_id bigint, p_verbs text[]) returns int
-language plpgsql stable
-set search_path = stepwell, pg_temp
-as $$
-begin
-    return (
-        select coalesce(max(1) filter (where a.verb = 'read'), 0) * case when bool_or(a.verb = 'payload.read') then 3 else 1 end
-        from stepwell.permission as a
-        where a.tenant_id in (0, p_tenant_id) and a.verb in ('read', 'payload.read') and (p_verbs is null or a.verb = any (p_verbs))
-            and a.role_name = any (text 'everybody' || array(select r.role_name from stepwell.principal_role as r
-                where r.tenant_id = p_tenant_id and r.principal_id = p_principal_id)));
-end
-$$;
-
 -- The tenant that this transaction is bound to; null when it is bound to none.
 -- Locks: none.
 -- Idempotency: reads only.
@@ -148,7 +133,7 @@ begin
     end if;
     -- As _bound, without one more call: a statement reads this for each of its tables.
     return case when right(v_setting, 64) = stepwell._stamp_of(left(v_setting, -64))
-        and split_part(v_setting, ':', 4) in ('1', '3') then split_part(v_setting, ':', 1)::int end;
+        and split_part(v_setting, ':', 4) in ('1', '3', '5', '7') then split_part(v_setting, ':', 1)::int end;
 end
 $$;
 
@@ -168,7 +153,7 @@ begin
         return 0;
     end if;
     v_bound := stepwell._bound();
-    return case when split_part(v_bound, ':', 4) = '3' then split_part(v_bound, ':', 1)::int end;
+    return case when split_part(v_bound, ':', 4) in ('3', '7') then split_part(v_bound, ':', 1)::int end;
 end
 $$;
 

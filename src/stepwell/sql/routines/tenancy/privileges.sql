@@ -3,7 +3,8 @@
 
 -- Sets the rights: no function is open to the public, each role gets what _rights lists for it and loses everything else.
 -- Only functions write tables. In every table with a tenant a role sees only the rows of the tenant that its transaction
--- is bound to (read_tenant), and the rows of a table of payloads only if it may read payloads (payload_tenant).
+-- is bound to (read_tenant), the rows of a table of payloads only if it may read payloads (payload_tenant), and nothing of steps
+-- that rows of permission hide from whoever is bound (shown.sql).
 -- Locks: exclusive on a table that is not yet secured; catalog rows otherwise.
 -- Idempotency: yes; a role that does not exist is left out.
 -- Raises: nothing of its own.
@@ -36,6 +37,14 @@ begin
         order by p.table_name
     loop
         execute format('create policy payload_is_allowed on stepwell.%I as restrictive using (%s)', v_object.table_name, v_object.condition);
+    end loop;
+    for v_object in
+        select p.table_name, p.condition from stepwell._shown_rules() as p
+        where not exists (select from pg_policy as y where y.polrelid = ('stepwell.' || p.table_name)::regclass
+            and y.polname = 'step_is_shown')
+        order by p.table_name
+    loop
+        execute format('create policy step_is_shown on stepwell.%I as restrictive using (%s)', v_object.table_name, v_object.condition);
     end loop;
     if not exists (select from pg_policy as y where y.polrelid = 'stepwell.permission'::regclass and y.polname = 'shared_is_read') then
         -- Tenant 0 has the verbs of the roles that every tenant has.
@@ -71,7 +80,8 @@ set search_path = stepwell, pg_temp
 as $$
     select p.process, f.function_name
     from (values
-        ('all', '{now, bound_tenant, bound_principal, read_tenant, payload_tenant, fn_session_bind, fn_tenant_find, fn_caller_read,
+        ('all', '{now, bound_tenant, bound_principal, read_tenant, payload_tenant, sees_all_steps, hidden_steps,
+            hidden_contents, unit_is_shown, graph_is_shown, version_graph, version_hash, fn_session_bind, fn_tenant_find, fn_caller_read,
             fn_mode_read, fn_demo_read, fn_verbs_read, fn_rights_missing}'::text[]),
         ('worker', '{fn_worker_register, fn_worker_serves, fn_worker_heartbeat, fn_worker_close, fn_worker_leases_read,
             fn_job_claim, fn_job_claim_each, fn_job_report, fn_job_report_free, fn_job_report_set_aside, fn_run_start_here,
@@ -100,7 +110,7 @@ as $$
             fn_job_template_register, fn_mot_graph_emit, fn_job_workflow_refresh, fn_job_workflow_retry, fn_event_route_set, fn_event_route_delete,
             fn_audit_seal, fn_evidence_seal, fn_evidence_record, fn_evidence_request, fn_workflow_evidence_set, fn_events_ack,
             fn_trigger_set, fn_trigger_delete, fn_triggers_read, fn_trigger_fire,
-            fn_person_set, fn_principal_set, fn_principal_change, fn_principal_rename, fn_calendar_set, fn_token_create, fn_token_revoke, fn_tokens_read,
+            fn_person_set, fn_principal_set, fn_principal_change, fn_principal_rename, fn_step_permission_set, fn_content_permission_set, fn_permissions_read, fn_calendar_set, fn_token_create, fn_token_revoke, fn_tokens_read,
             fn_request_open, fn_request_close, fn_request_refused,
             fn_sign_in_salt, fn_sign_in, fn_sign_out, fn_sessions_read, fn_sessions_revoke, fn_password_set, fn_link_create, fn_link_use,
             fn_link_enter, fn_account_read, fn_roles_read, fn_tokens_page,
@@ -118,7 +128,8 @@ language sql immutable
 set search_path = stepwell, pg_temp
 as $$
     values ('binding_key', null), ('credential', null), ('access_token', null), ('worker_lease', null),
-    ('development_mode', null), ('demo', null), ('sign_in_throttle', null), ('http_trigger', null), ('http_answer', null), ('saved_view', null), ('worker_session', 'session_key_hash'),
+    ('development_mode', null), ('demo', null), ('sign_in_throttle', null), ('http_trigger', null), ('http_answer', null), ('saved_view', null), ('workflow_step_permission', null), ('information_unit_permission', null),
+    ('workflow_version', 'graph'), ('worker_session', 'session_key_hash'),
     ('run_detail', 'input'), ('job_detail', 'payload'), ('approval_detail', 'about'), ('workflow_schedule', 'input'),
     ('action_receipt', 'request_metadata'), ('action_receipt', 'response_metadata'), ('action_receipt', 'prior'),
     ('action_receipt', 'reversal'), ('event_inbox', 'payload'), ('unit_wake', 'payload'), ('event_validation_audit', 'payload')
@@ -134,6 +145,38 @@ as $$
         'map_item', 'step_input', 'step_run_output_snapshot', 'step_run_prior_audit', 'evidence_file']) as t (table_name)
     union all
     select 'event_log', 'event_type <> ''event.emitted'' or (select stepwell.payload_tenant()) is not null'
+$$;
+
+-- The rules of row level security that hide steps and contents. Every table with units is in it, also one that comes later.
+create or replace function stepwell._shown_rules() returns table (table_name text, condition text)
+language sql stable
+set search_path = stepwell, pg_temp
+as $$
+    select r.table_name, 'case when (select stepwell.sees_all_steps()) then true else ' || r.condition || ' end'
+    from (
+        select c.relname::text, case c.relname when 'event_log' then 'event_type <> ''permission.changed'' and ' else '' end
+            || 'stepwell.unit_is_shown(tenant_id, unit_id, (select stepwell.hidden_steps()))'
+        from pg_class as c
+        inner join pg_attribute as t on c.oid = t.attrelid and t.attname = 'tenant_id' and not t.attisdropped
+        inner join pg_attribute as a on c.oid = a.attrelid and a.attname = 'unit_id' and not a.attisdropped
+        where c.relnamespace = 'stepwell'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> 'work_unit'
+        union all
+        select x.name, 'stepwell.unit_is_shown(tenant_id, approval_id, (select stepwell.hidden_steps()))'
+        from unnest(array['approval_detail', 'approval_vote', 'slack_card']) as x (name)
+        union all
+        values
+        ('work_unit', 'case scope when ''step'' then stepwell._step_key(version_id, def_no) <> all ((select stepwell.hidden_steps())::bigint[])'
+            || ' when ''workflow_run'' then true when ''job'' then true'
+            || ' else stepwell.unit_is_shown(tenant_id, unit_id, (select stepwell.hidden_steps())) end'),
+        ('workflow_step_def', 'stepwell._step_key(version_id, step_no) <> all ((select stepwell.hidden_steps())::bigint[])'),
+        ('workflow_step_relations', 'stepwell._step_key(version_id, from_no) <> all ((select stepwell.hidden_steps())::bigint[])'
+            || ' and stepwell._step_key(version_id, to_no) <> all ((select stepwell.hidden_steps())::bigint[])'),
+        ('workflow_branch', 'stepwell._step_key(version_id, conditional_no) <> all ((select stepwell.hidden_steps())::bigint[])'),
+        ('step_content_pin', 'stepwell.unit_is_shown(tenant_id, stepwell._run_unit(run_id) + step_no, (select stepwell.hidden_steps()))'),
+        ('graph_layout', 'stepwell.graph_is_shown(tenant_id, graph_hash, (select stepwell.hidden_steps()))'),
+        ('information_unit_version', 'iu_id <> all ((select stepwell.hidden_contents())::bigint[])'),
+        ('evidence_file', 'false')
+    ) as r (table_name, condition)
 $$;
 
 -- What the roles of processes lack, in words for people; nothing when all is well. A role that does not exist lacks

@@ -1,7 +1,8 @@
 -- Rights of open streams: they last long, so who opened them is asked for again while they are open.
 
 -- What each of these tokens may still read: each is valid, has not been idle for too long, and its principal and the token itself
--- allow `read`. 0: nothing; 1: no payloads, and no events of handlers; 3: everything. A stream does not count as use of a session.
+-- allow `read`. 0: nothing; 1: no payloads, and no events of handlers; 3: everything; 5 and 7: the same without steps that are
+-- hidden. A stream does not count as use of a session.
 -- Locks: none.
 -- Idempotency: reads only.
 -- Raises: SW006 for too many tokens.
