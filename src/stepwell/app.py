@@ -273,6 +273,7 @@ class App(AppCalls):
                     raise
                 self._declared.add(name)
                 await self._warn_of_unregistered(client, graph)
+                self._warn_of_caught(graph)
 
     async def _warn_of_unregistered(self, client: Client, graph: Graph) -> None:
         """A step whose operation nobody has registered waits: its developer reads it before a run does."""
@@ -286,6 +287,14 @@ class App(AppCalls):
                 workflow=graph.name,
                 operation=operation,
             )
+
+    def _warn_of_caught(self, graph: Graph) -> None:
+        """A branch that only a failure opens may be meant for a no of a person: its developer is told."""
+        if graph.branches:
+            from stepwell.reactive.caught_branches import caught_branches
+
+            for branch in caught_branches(graph):
+                logs.get_logger("stepwell.app").warning(str(branch), workflow=graph.name)
 
     async def close(self) -> None:
         """Close the connections and the embedded server, which stops when no other process uses it."""

@@ -308,6 +308,28 @@ def test_an_app_warns_of_an_operation_that_nobody_has_registered(app, play, line
     assert (line["level"], line["workflow"], line["operation"]) == ("warning", "pay", "chrage")
 
 
+@pytest.mark.requirement("RX-06")
+def test_an_app_warns_of_a_branch_that_only_a_failure_opens(app, play, lines):
+    @app.operation
+    async def charge(): ...
+
+    test = sw.Conditional(
+        "charge", then=sw.Operation("charge", id="again"), otherwise=sw.Operation("charge", id="tell")
+    )
+    app.publish(sw.Workflow("pay", sw.Sequential(sw.Operation("charge"), test)))
+
+    async def scenario():
+        await app.prepare()
+
+    play(scenario)
+    event = (
+        "the branch 'otherwise' of if.again runs only if charge fails; "
+        "the failure is then caught, and the run can complete"
+    )
+    (line,) = lines(event)
+    assert (line["level"], line["workflow"]) == ("warning", "pay")
+
+
 @pytest.fixture
 def fetched():
     """Returns what a local server answered to an HTTP client, whose loggers have their first levels."""

@@ -1,7 +1,7 @@
 """Find branches that open only after a failure: receives a graph, returns them, so that `publish` can warn.
 
-Only a test that reads nothing but statuses can be judged without a run: it is evaluated for every way in
-which the steps before it can end well.
+The test is evaluated for every way in which the steps whose status it reads can end well. What else it reads
+is unknown before a run, and so is a test that depends on it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from stepwell.reactive.protocol import SATISFYING
 __all__ = ["CaughtBranch", "caught_branches"]
 
 MAX_STEPS: Final = 6
-_OTHER_ROOT = re.compile(r"\b(input|item|index)\b")
+_OTHER_ROOT: Final = re.compile(r"\b(input|item|index)\b")
+# A filter leaves out what is unknown, and `is unknown` asks for it: a run may give another answer.
+_HIDES_THE_UNKNOWN: Final = re.compile(r"\?|\bunknown\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def caught_branches(graph: Graph) -> list[CaughtBranch]:
 
 
 def _verdicts_without_failure(conditional: GraphStep) -> set[bool]:
-    """The results that the test can have when all steps that it reads ended well; empty if not known."""
+    """The results that the test can have when all steps that it judges ended well; empty if not known."""
     test = conditional.test
     if isinstance(test, Mapping):
         return {True}
@@ -59,19 +61,30 @@ def _verdicts_without_failure(conditional: GraphStep) -> set[bool]:
         reading = read_expression(str(test))
     except ExpressionError:
         return set()
-    ids = reading.judged
-    if not ids or len(ids) > MAX_STEPS or reading.outputs or _OTHER_ROOT.search(str(test)):
+    if not reading.judged or len(reading.judged) > MAX_STEPS:
+        return set()
+    reads_more = bool(reading.outputs) or _OTHER_ROOT.search(str(test)) is not None
+    if reads_more and _HIDES_THE_UNKNOWN.search(str(test)):
         return set()
     verdicts: set[bool] = set()
-    for statuses in product(sorted(SATISFYING), repeat=len(ids)):
-        steps = {
-            id: {"status": str(status), "output": None} for id, status in zip(ids, statuses, strict=True)
-        }
+    for statuses in product(sorted(SATISFYING), repeat=len(reading.judged)):
+        steps = {id: _Known({"status": str(one)}) for id, one in zip(reading.judged, statuses, strict=True)}
+        others = {id: _Known() for id in reading.steps if id not in steps}
         try:
-            verdict = jsonpath.first(str(test), {"input": {}, "steps": steps})
+            verdict = jsonpath.first(str(test), _Known({"steps": _Known(steps | others)}))
         except (jsonpath.PathError, jsonpath.PathSyntaxError):
             return set()
-        if not isinstance(verdict, bool):
+        if verdict is not None and not isinstance(verdict, bool):
             return set()
-        verdicts.add(verdict)
+        verdicts |= {True, False} if verdict is None else {verdict}
     return verdicts
+
+
+class _Known(dict[str, object]):
+    """An object of which only these members are known. A condition that reads another one is unknown; a step
+    that ended well has no error."""
+
+    def __contains__(self, name: object) -> bool:
+        if not super().__contains__(name) and not (name == "error" and "status" in self.keys()):
+            raise jsonpath.PathError(f"{name} is not known before the run")
+        return super().__contains__(name)

@@ -1,4 +1,6 @@
-"""Tasks have the transitions of steps: an ended task is corrected or repeated, and tasks begin again with their step."""
+"""Tasks have the transitions of steps: an ended task is corrected or repeated; tasks begin again with their
+step.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,8 @@ def test_a_task_of_an_ended_step_opens_its_step_with_it(engine: Engine, people: 
     do_the_rest(engine, people, step)
     count = tasks(engine, step)["count"]
     answer = reopen(people, count)
-    assert [(one["relation"], one["step_id"]) for one in answer["downstream"]][0] == ("around", "pack")
+    around = answer["downstream"][0]
+    assert (around["relation"], around["step_id"]) == ("around", "pack")
     assert (engine.state(count), engine.state(step)) == ("in_progress", "in_progress")
     assert engine.run_state(step >> 20) == "in_progress"
     with refused("SW004", "task count is in_progress"):

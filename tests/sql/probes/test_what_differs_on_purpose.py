@@ -28,6 +28,24 @@ def test_a_step_that_does_not_wait_keeps_its_state_when_it_is_escalated(engine: 
     assert engine.faults() == {}
 
 
+@pytest.mark.requirement("SM-13")
+@pytest.mark.parametrize("facet", ["waiting_dependency", "waiting_external", "waiting_time_gate"])
+def test_an_escalated_wait_for_something_else_keeps_its_facet(engine: Engine, clock: Clock, facet: str):
+    """000 §4.5 says waiting_human with the chain; who is told does not end this wait."""
+    people = People(engine)
+    people.add("ada", "office")
+    people.add("ben", "office", "operator")
+    engine.publish("w", human("sign", role="office", escalation=[{"after": 60, "tell": "ben"}]))
+    unit = engine.unit(engine.start("w"), "sign")
+    people.claim(unit, "ada")
+    people.wait(unit, "ada", [facet])
+    clock.advance(seconds=61)
+    engine.timers()
+    shown = "select state_code, waiting_facet, escalation_chain_id from step_run where step_run_id = %s"
+    assert engine.db.execute(shown, (unit,)).fetchone() == ("waiting", facet, f"chain:{unit}")
+    assert engine.faults() == {}
+
+
 @pytest.mark.requirement("SM-09")
 @pytest.mark.parametrize("outcome", ["blocked", "cannot_complete"])
 def test_a_handler_has_no_outcome_for_t4_and_t12(engine: Engine, outcome: str):

@@ -19,6 +19,9 @@ op = Operation
         ('$.steps.a.status == "failed"', "then"),
         ('$.steps.a.status != "failed" && $.steps.b.status != "failed"', "otherwise"),
         ("exists($.steps.b.error.type)", "then"),
+        ('$.steps.a.status == "failed" && $.input.force == true', "then"),
+        ('!($.steps.a.status == "failed" && $.steps.b.output.ok == true)', "otherwise"),
+        ("$.input.a == 1 && ($.input.b == 2 || $.steps.a.output.n > 3) && exists($.steps.b.error)", "then"),
     ],
 )
 def test_a_branch_that_opens_only_after_a_failure_is_named(test: str, label: str):
@@ -36,6 +39,11 @@ def test_a_branch_that_opens_only_after_a_failure_is_named(test: str, label: str
         '$.steps.a.status == "skipped"',
         '$.steps.a.status == "failed" || $.steps.b.output.ok == true',
         '$.steps.a.status == "failed" || $.input.force == true',
+        '!($.steps.a.status == "failed" || $.input.force == true)',
+        '$.steps.a.status == "failed" && $.input.force == true || exists($.input.other)',
+        '($.steps.a.status == "failed" && $.input.force == true) is unknown',
+        "exists($.steps.a.status ? ($.input.force == true))",
+        "$.steps.a.status == $.input.word",
     ],
 )
 def test_other_branches_are_not_named(test: str):
