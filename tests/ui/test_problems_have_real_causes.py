@@ -165,6 +165,13 @@ def resolve(
     until_row(db, "select pic_id is not null from work_unit where unit_id = %s", (engine.unit(late, "sign"),))
     db.execute("select fn_step_complete(1, %s, 'ben', '{}')", (engine.unit(late, "sign"),))
     counted(page, 0, "overdue_step")
+    # The page names the row at fault and its remedy, and who sent the broken payload.
+    row(page, "integrity_warning").get_by_role("link").first.click()
+    page.get_by_test_id("subjects").get_by_role("button", name="run 3").click()
+    expect(facts).to_contain_text("completed_count: counted")
+    expect(facts).to_contain_text("What helps:")
+    row(page, "schema_violation").get_by_role("link").first.click()
+    expect(facts.get_by_role("link", name="Timeline")).to_be_visible()
     # The lost run is given up, and the row is as before; the keeper checks both again after a minute.
     engine.one("select fn_run_cancel(1, %s, 'ada')", (lost,))
     counted(page, 0, "orphan_workflow")
@@ -183,7 +190,7 @@ def resolve(
     # The period is open: the letter is replayed by the worker that comes back.
     (folder / "open").touch()
     page.goto("/governance/dead-letters")
-    page.get_by_role("button", name="Propose replay of 1").click()
+    page.get_by_role("button", name="Propose replay of one").click()
     page.get_by_label("Reason").fill("the period is open again")
     page.get_by_role("button", name="Propose replay", exact=True).click()
     expect(page.get_by_text("Replay waits for approval")).to_be_visible()

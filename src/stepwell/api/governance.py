@@ -84,6 +84,8 @@ class GovernanceSubject(Shown):
     reason: str
     workflow: str | None = Field(description="of its run")
     trigger_ref: str | None = Field(description="the key of its run")
+    remedy_en: str | None = Field(description="of a broken invariant; others have that of their category")
+    remedy_vi: str | None
 
 
 class DeadLetterCount(Shown):

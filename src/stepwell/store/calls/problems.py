@@ -76,6 +76,9 @@ class Subject:
     reason: str
     workflow: str | None
     trigger_ref: str | None
+    # Of a broken invariant; others have that of their category.
+    remedy_en: str | None
+    remedy_vi: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { placeOf, stepOf, timelineOf } from "./subject";
 
-const nothing = { subject_key: "1", subject: "a", since_at: "2026-01-01T00:00:00Z", reason: "", run_id: null, unit_id: null, trace_id: null, workflow: null, trigger_ref: null };
+const nothing = { subject_key: "1", subject: "a", since_at: "2026-01-01T00:00:00Z", reason: "", run_id: null, unit_id: null, trace_id: null, workflow: null, trigger_ref: null, remedy_en: null, remedy_vi: null };
 
 describe("where a subject is found", () => {
   it("a step has its page; a number beyond what a double holds stays exact", () => {

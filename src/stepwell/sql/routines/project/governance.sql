@@ -175,7 +175,9 @@ select
     p.reason,
     w.workflow_name as workflow,
     -- The key of a sub-workflow is a number of the engine.
-    case when r.parent_unit_id is null then r.trigger_ref end as trigger_ref
+    case when r.parent_unit_id is null then r.trigger_ref end as trigger_ref,
+    -- A broken invariant has a remedy of its own.
+    case when p.subject like 'invariant:%' then 'integrity.remedy.' || split_part(p.subject, ':', 2) end as remedy_key
 from stepwell.governance_problem as p
 cross join lateral (select stepwell._run_of(p.unit_id) as run_id offset 0) as n
 left join stepwell.run_detail as r on p.tenant_id = r.tenant_id and n.run_id = r.run_id
@@ -247,7 +249,7 @@ create or replace function stepwell.fn_governance_read(
     p_tenant_id int, p_category text, p_before_at timestamptz default null, p_before_key text default null, p_limit int default 50
 ) returns table (
     subject_key text, subject text, since_at timestamptz, run_id bigint, unit_id bigint, trace_id text, reason text, workflow text,
-    trigger_ref text
+    trigger_ref text, remedy_en text, remedy_vi text
 )
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -259,7 +261,9 @@ begin
             hint = 'one of ' || (select string_agg(c.category_code, ', ' order by c.category_code) from stepwell.governance_category as c);
     end if;
     return query
-    select v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason, v.workflow, v.trigger_ref
+    select v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason, v.workflow, v.trigger_ref,
+        (select t.text_value from stepwell.i18n_text as t where t.text_key = v.remedy_key and t.lang = 'en'),
+        (select t.text_value from stepwell.i18n_text as t where t.text_key = v.remedy_key and t.lang = 'vi')
     from stepwell.vw_governance_problems as v
     where v.tenant_id = p_tenant_id and v.category_code = p_category
         and (p_before_at is null or (v.since_at, v.subject_key) < (p_before_at, p_before_key))

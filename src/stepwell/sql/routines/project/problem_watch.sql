@@ -205,11 +205,12 @@ as $$
     inner join stepwell.work_unit as u on q.tenant_id = u.tenant_id and q.unit_id = u.unit_id
     where 'overdue_step' = any (p_parts) and u.scope = 'step' and u.deadline_at <= stepwell.now() and not stepwell._has_ended(u.state_code)
     union all
-    -- Rejects of one type of events are one problem.
-    select a.tenant_id, 'schema_violation', a.event_type, a.event_type, null, max(coalesce(a.last_at, a.rejected_at)),
-        (array_agg(array_to_string(a.problems, '; ') order by a.rejected_at desc))[1]
+    -- Rejects of one type of events are one problem; it names who sent the newest.
+    select a.tenant_id, 'schema_violation', a.event_type, a.event_type, (array_agg(u.unit_id order by a.rejected_at desc))[1],
+        max(coalesce(a.last_at, a.rejected_at)), (array_agg(array_to_string(a.problems, '; ') order by a.rejected_at desc))[1]
     from stepwell.tenant as t
     inner join stepwell.event_validation_audit as a on t.tenant_id = a.tenant_id and a.rejected_at > stepwell._watch_since('schema_violation') - interval '1 hour'
+    left join stepwell.work_unit as u on a.tenant_id = u.tenant_id and a.unit_id = u.unit_id
     where 'schema_violation' = any (p_parts) and coalesce(a.last_at, a.rejected_at) > stepwell._watch_since('schema_violation')
     group by a.tenant_id, a.event_type
     union all
