@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -94,10 +95,17 @@ def _run_cell(server: BenchServer, contestant: Contestant, workload: str, *, qui
 
 
 def answer_of(contestant: Contestant, order: Order) -> dict[str, Any]:
+    """What a contestant leaves in the folder for temporary files is removed, also when it is killed."""
+    with tempfile.TemporaryDirectory(prefix="stepwell-cell-", ignore_cleanup_errors=True) as folder:
+        return _answer_of(contestant, order, folder)
+
+
+def _answer_of(contestant: Contestant, order: Order, folder: str) -> dict[str, Any]:
     command = [str(contestant.python), "-m", contestant.module, order.as_json()]
     process = subprocess.Popen(
         command,
         cwd=ROOT,
+        env={**os.environ, "TMPDIR": folder},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
