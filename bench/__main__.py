@@ -15,7 +15,7 @@ from typing import Any
 from bench import bundles, core, emits, engine, governance, graphs, history, http, pages, rebuild, report
 from bench.environment import ROOT, peers_python
 from bench.floor import commits_per_second
-from bench.runner import PEERS, STEPWELL, Plan, peer_contestant, run_plan, stepwell_contestants
+from bench.runner import PEERS, STEPWELL, Plan, peer_contestants, run_plan, stepwell_contestants
 from bench.server import BenchServer, bench_server
 from bench.workloads import WORKLOADS
 
@@ -127,7 +127,7 @@ def _run_contest(server: BenchServer, arguments: argparse.Namespace) -> list[dic
         except subprocess.SubprocessError as error:
             print(f"bench: the peers could not be installed, Stepwell runs alone ({error})", file=sys.stderr)
         else:
-            contestants += [peer_contestant(name, python) for name in names]
+            contestants += [contestant for name in names for contestant in peer_contestants(name, python)]
     plan = Plan(tuple(contestants), workloads, arguments.repeat, arguments.quick)
     records = []
     for record in run_plan(server, plan):

@@ -1,7 +1,8 @@
-"""Measure: what a piece of work costs in Postgres and in this process.
+"""Measure: what a piece of work costs in the server and in the worker.
 
 Receives a database URL; returns CPU seconds of Postgres and of this process, bytes of WAL and the number of
-transactions that wrote. Runs in every contestant's environment, so it needs psycopg and Linux's /proc only.
+transactions that wrote. A worker in a process of its own is added to this process; a server that is not Postgres
+takes its place. Runs in every contestant's environment, so it needs psycopg and Linux's /proc only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 import psycopg
 
 _PROC = Path("/proc")
+# See clock_getcpuclockid(3): the number of the clock of a process is made of its pid and this.
+_CPUCLOCK_SCHED = 2
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Reading:
     postgres_cpu_seconds: float | None
     wal_bytes: int
     xid: int
+    # Another server does not write the two numbers above.
+    is_of_postgres: bool = True
 
 
 class Meter:
@@ -34,6 +39,16 @@ class Meter:
     def __init__(self, database_url: str) -> None:
         self._connection = psycopg.connect(database_url, autocommit=True)
         self._postmaster_pid = _parent_pid(self._connection.info.backend_pid)
+        self._worker_pids: list[int] = []
+        self._server_pid: int | None = None
+
+    def count_worker(self, pid: int) -> None:
+        """The process of a worker that is not this one: from now on its CPU time counts too."""
+        self._worker_pids.append(pid)
+
+    def count_server(self, pid: int) -> None:
+        """The process of a server with a log of its own: its CPU time counts in place of that of Postgres."""
+        self._server_pid = pid
 
     def scalar(self, query: str) -> Any:
         row = self._connection.execute(query).fetchone()
@@ -47,10 +62,15 @@ class Meter:
         assert row is not None
         return Reading(
             at_seconds=time.perf_counter(),
-            python_cpu_seconds=time.process_time(),
-            postgres_cpu_seconds=self._postgres_cpu_seconds(),
+            python_cpu_seconds=time.process_time() + sum(map(process_cpu_seconds, self._worker_pids)),
+            postgres_cpu_seconds=(
+                self._postgres_cpu_seconds()
+                if self._server_pid is None
+                else process_cpu_seconds(self._server_pid)
+            ),
             wal_bytes=row[0],
             xid=row[1],
+            is_of_postgres=self._server_pid is None,
         )
 
     def close(self) -> None:
@@ -84,11 +104,16 @@ def cost_between(before: Reading, after: Reading, units: int) -> dict[str, float
     return {
         "postgres_cpu_us": postgres_us,
         "python_cpu_us": (after.python_cpu_seconds - before.python_cpu_seconds) * 1e6 / units,
-        "wal_bytes": (after.wal_bytes - before.wal_bytes) / units,
+        "wal_bytes": (after.wal_bytes - before.wal_bytes) / units if after.is_of_postgres else None,
         # Transaction ids, not pg_stat_database.xact_commit: those counters arrive up to a second late,
         # and only a transaction that wrote waits for the disk.
-        "commits": (after.xid - before.xid) / units,
+        "commits": (after.xid - before.xid) / units if after.is_of_postgres else None,
     }
+
+
+def process_cpu_seconds(pid: int) -> float:
+    """CPU time of all threads of a process, ended ones too, in nanoseconds: the clock that the kernel has for it."""
+    return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)
 
 
 def _parent_pid(backend_pid: int) -> int | None:

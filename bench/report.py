@@ -12,8 +12,8 @@ STEPWELL = "stepwell"
 RESULTS_BEGIN = "<!-- results -->"
 RESULTS_END = "<!-- end of results -->"
 COST_COLUMNS = (
-    ("postgres_cpu_us", "Postgres CPU µs"),
-    ("python_cpu_us", "Python CPU µs"),
+    ("postgres_cpu_us", "server CPU µs"),
+    ("python_cpu_us", "worker CPU µs"),
     ("wal_bytes", "WAL bytes"),
     ("commits", "commits"),
 )

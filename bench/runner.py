@@ -11,8 +11,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,20 @@ from bench.workloads import BUDGET_SECONDS, WORKER_SLOTS, WORKLOADS, Workload, s
 
 # Added to the budget of the work: time for imports, schema, warm-up and shut-down.
 GRACE_SECONDS = 60.0
-PEERS = ("dbos", "procrastinate", "absurd", "pgqueuer")
+PEERS = ("dbos", "procrastinate", "absurd", "pgqueuer", "graphile-worker", "restate")
 STEPWELL = "stepwell"
 # The same worker with other settings than the default ones; its name says which.
 TUNED = f"stepwell, {WORKER_SLOTS} slots"
+# Peers whose default settings are a column of their own beside these.
+TUNED_PEERS: dict[str, dict[str, Any]] = {
+    "graphile-worker": {
+        "concurrentJobs": 24,
+        "maxPoolSize": 26,
+        "localQueue": {"size": 500},
+        "completeJobBatchDelay": 0,
+        "failJobBatchDelay": 0,
+    }
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,9 @@ class Contestant:
     def runs(self, workload: Workload) -> bool:
         if self.name == STEPWELL:
             return True
-        return not workload.is_of_default and (self.name == TUNED or not workload.is_ours)
+        if workload.is_of_default:
+            return False
+        return self.name == TUNED or not workload.is_ours or self.name in workload.ours_and
 
 
 @dataclass(frozen=True)
@@ -56,8 +69,11 @@ def stepwell_contestants() -> list[Contestant]:
     return [Contestant(STEPWELL, module, python), Contestant(TUNED, module, python, {"slots": WORKER_SLOTS})]
 
 
-def peer_contestant(name: str, python: Path) -> Contestant:
-    return Contestant(name, f"bench.peers.{name}", python)
+def peer_contestants(name: str, python: Path) -> list[Contestant]:
+    plain = Contestant(name, f"bench.peers.{name.replace('-', '_')}", python)
+    if name not in TUNED_PEERS:
+        return [plain]
+    return [plain, replace(plain, name=f"{name}, tuned", options=TUNED_PEERS[name])]
 
 
 def run_plan(server: BenchServer, plan: Plan) -> Iterator[dict[str, Any]]:
@@ -79,10 +95,17 @@ def _run_cell(server: BenchServer, contestant: Contestant, workload: str, *, qui
 
 
 def answer_of(contestant: Contestant, order: Order) -> dict[str, Any]:
+    """What a contestant leaves in the folder for temporary files is removed, also when it is killed."""
+    with tempfile.TemporaryDirectory(prefix="stepwell-cell-", ignore_cleanup_errors=True) as folder:
+        return _answer_of(contestant, order, folder)
+
+
+def _answer_of(contestant: Contestant, order: Order, folder: str) -> dict[str, Any]:
     command = [str(contestant.python), "-m", contestant.module, order.as_json()]
     process = subprocess.Popen(
         command,
         cwd=ROOT,
+        env={**os.environ, "TMPDIR": folder},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -35,8 +35,9 @@ class Workload:
     metrics: tuple[Metric, ...]
     # A peer that makes a few hundred steps a second gets less work, so that a cell stays within its budget.
     slow_sizes: dict[str, int] = field(default_factory=dict)
-    # Only Stepwell runs it.
+    # Only Stepwell runs it, and the peers named here.
     is_ours: bool = False
+    ours_and: frozenset[str] = frozenset()
     # Only the worker with default settings runs it.
     is_of_default: bool = False
 
@@ -134,6 +135,7 @@ WORKLOADS: dict[str, Workload] = {
             {"runs": 4, "steps": CHAIN_STEPS, "bytes": 2_000},
             (STEPS_RATE,),
             is_ours=True,
+            ours_and=frozenset({"restate"}),
         ),
         _map("M1", "the list is in the run input, the body takes its item"),
         _map("M2", "the list is in the run input, and so is another value that each item reads"),
