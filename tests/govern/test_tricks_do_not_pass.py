@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -246,3 +247,62 @@ def test_a_block_without_events_is_found(db: psycopg.Connection):
         db.execute(text.encode())
     problems = check(db).problems
     assert [(one.place, "no events" in one.detail) for one in problems][:1] == [("block 2", True)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('"' + "x" * 17_000_000 + '"', id="the longest result of a Map"),
+        pytest.param('"' + '\\"' * 2_000_000 + '"', id="only escapes"),
+        pytest.param('["\\\\", "[[[["]', id="brackets inside of texts"),
+    ],
+)
+def test_both_verifiers_read_a_long_value(sample: Sample, both: Both, text: str):
+    entries = entries_of(sample.data_with_payloads)
+    values = json.loads(entries["values.json"])
+    value = next(one for one in values if one["label"].startswith("receipt:"))
+    value["value"], value["shape"] = text, v.shape(text)
+    value["size"], value["commitment"] = len(text.encode()), v.commitment(bytes.fromhex(value["salt"]), text)
+    entries["values.json"] = v.write_json(values)
+    entries["manifest.json"] = v.manifest(entries)
+    found = {one.code for one in both.verify(v.pack(entries))}
+    assert "value.unsealed" in found
+    assert found & {"json.form", "value.hash", "value.shape"} == set()
+
+
+def test_both_verifiers_read_an_event_that_carries_many_values(sample: Sample, both: Both):
+    entries = entries_of(sample.data)
+    events = v.read_lines(entries["events.jsonl"])
+    events[0]["values"] = ["ab" * 32] * 150_000
+    entries["events.jsonl"] = v.write_lines(events)
+    entries["manifest.json"] = v.manifest(entries)
+    assert "event.leaf" in {one.code for one in both.verify(v.pack(entries))}
+
+
+@pytest.mark.parametrize("scope", [[], {}, "", "x", 0, -0.0, 0.5, 1, 2**64, True, False, None])
+def test_both_verifiers_read_a_forged_scope_alike(sample: Sample, both: Both, scope: Any):
+    """Only an integer above 0 says that a step is inside a Map."""
+    entries = entries_of(sample.data)
+    graph = json.loads(entries["graph.json"])
+    graph["steps"][1]["scope"] = scope
+    text = json.dumps(graph)
+    entries["graph.json"] = text.encode()
+    graph_hash = hashlib.sha256(text.encode()).hexdigest()
+    values, events = json.loads(entries["values.json"]), v.read_lines(entries["events.jsonl"])
+    value = next(one for one in values if one["label"].startswith("input:"))
+    before = v.value_hash(*(value[name] for name in v.VALUE_FIELDS))
+    value["facts"][2] = graph_hash
+    after = v.value_hash(*(value[name] for name in v.VALUE_FIELDS))
+    for event in events:
+        event["values"] = [after if one == before else one for one in event["values"]]
+    entries["values.json"], entries["events.jsonl"] = v.write_json(values), v.write_lines(events)
+    run = json.loads(entries["run.json"])
+    claims = {name: run[name] for name in ("run_id", "streams", "with_payloads")}
+    facts = v.run_facts(run["run_id"], values)
+    documents = v.Story(run["run_id"], events).documents(claims, run["tenant_id"], facts, json.loads(text))
+    entries["run.json"] = v.write_json(documents["run.json"])
+    forge(entries)
+    entries["manifest.json"] = v.manifest(entries)
+    assert both.verify(v.pack(entries)) == []
+    known = next(one for one in documents["run.json"]["steps"] if one["unit_id"] & 0xFFFFF == 2)
+    assert (known["name"] is None) == (scope == 1 and scope is not True)

@@ -361,11 +361,14 @@ function graphOf(data) {
   }
 }
 
+/** A pattern with a choice for each character of a string overflows the stack, so escapes and strings are taken out first. */
 function nesting(source) {
+  const bare = source.replace(/\\./gs, '').replace(/"[^"]*"/g, '')
   let [deepest, depth] = [0, 0]
-  for (const [mark] of source.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
-    depth += mark === '[' || mark === '{' ? 1 : mark === ']' || mark === '}' ? -1 : 0
-    deepest = Math.max(deepest, depth)
+  for (const mark of bare) {
+    if (mark === '[' || mark === '{') depth++
+    else if (mark === ']' || mark === '}') depth--
+    if (depth > deepest) deepest = depth
   }
   return deepest
 }
@@ -415,14 +418,14 @@ const commitment = (salt, value) => hex(digest(2, unhex(salt), utf8(value)))
 function eventLeaf(tenantId, event) {
   const fields = EVENT_FIELDS.map((name) => event[name])
   if (event.values.length === 0) return digest(0, canonical('stepwell.event.1', tenantId, ...fields))
-  const inner = hex(digest(7, ...event.values.map(unhex)))
+  const inner = hex(digest(7, join(event.values.map(unhex))))
   return digest(0, canonical('stepwell.event.2', tenantId, ...fields, inner))
 }
 
 const valueHash = (value) => hex(digest(0, canonical('stepwell.value.1', ...VALUE_FIELDS.map((name) => value[name]))))
 
 function streamEntry(streamId, previousBlockNo, leaves) {
-  const inner = hex(digest(6, ...leaves))
+  const inner = hex(digest(6, join(leaves)))
   return digest(0, canonical('stepwell.stream.1', streamId, previousBlockNo, leaves.length, inner))
 }
 
@@ -843,7 +846,7 @@ class Story {
     const defined = new Map()
     const steps = isObject(graph) && Array.isArray(graph.steps) ? graph.steps : []
     steps.forEach((step, at) => {
-      if (!isObject(step) || step.scope) return
+      if (!isObject(step) || (hasType(step.scope, 'i') && step.scope > 0n)) return
       const known = typed(step, { id: 't', kind: 't', operation: 't' })
       defined.set((this.runId << 20n) | BigInt(at + 1), {
         name: known.id, kind: known.kind, operation: known.operation, mandatory: step.mandatory !== false,
@@ -1184,7 +1187,7 @@ class Bundle {
     if (anchored === null) return
     const mine = anchored.filter((line) => line.chain_id === this.chain.chain_id)
     const [believed, wrong] = believedLines(mine, keys, needed)
-    this.findings.push(...wrong)
+    this.findings = this.findings.concat(wrong)
     const others = new Set(mine
       .filter((line) => this.blocks.has(line.block_no) && this.blocks.get(line.block_no).block_hash !== line.block_hash)
       .map((line) => line.block_no))

@@ -211,7 +211,7 @@ class Story:
         defined = {}
         steps = graph.get("steps") if isinstance(graph, dict) else None
         for number, step in enumerate(steps if isinstance(steps, list) else [], 1):
-            if isinstance(step, dict) and not step.get("scope"):
+            if isinstance(step, dict) and not (has_type(step.get("scope"), "i") and step["scope"]):
                 known = typed(step, {"id": "t", "kind": "t", "operation": "t"})
                 mandatory = step.get("mandatory", True) is not False
                 defined[self.run_id << 20 | number] = {

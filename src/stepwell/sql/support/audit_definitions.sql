@@ -27,8 +27,9 @@ from (
                     coalesce((s.step ->> 'scope')::int, 0) as scope_no, (s.step ->> 'branch')::int as branch_no,
                     (s.step ->> 'group')::int as group_no, coalesce((s.step ->> 'mandatory')::boolean, true) as mandatory,
                     coalesce((s.step ->> 'priority')::smallint, 0) as priority,
-                    (select count(*) from jsonb_to_recordset(v.graph -> 'edges') as x ("to" int) where x."to" = (s.step ->> 'no')::int)
-                        as pending_count,
+                    -- A job of a graph waits for one of its parents, or for all, and for its delay.
+                    case when s.step ->> 'join' = 'any' then case when s.step ? 'delay_seconds' then n.parent_count + 1 else 1 end
+                        else n.parent_count + (s.step ? 'delay_seconds')::int end as pending_count,
                     case when s.step ->> 'kind' = 'operation' then s.step ->> 'operation' end as operation_name,
                     (s.step -> 'retry' ->> 'max_attempts')::smallint as max_attempts, (s.step ->> 'timeout_seconds')::real as timeout_seconds,
                     s.step ? 'form' or s.step ? 'postcondition' as has_contract, s.step -> 'inputs' as inputs, s.step - array['no', 'id',
@@ -37,6 +38,8 @@ from (
                         as x ("from" int) where x."from" = (s.step ->> 'no')::int) as is_last,
                     s.step ? 'deadline' and s.step ->> 'kind' <> 'human' as has_deadline
                 from jsonb_array_elements(v.graph -> 'steps') as s (step)
+                cross join lateral (select count(*) as parent_count from jsonb_to_recordset(v.graph -> 'edges') as x ("to" int)
+                    where x."to" = (s.step ->> 'no')::int) as n
             ) as s
             full join (
                 select d.*, o.operation_name

@@ -139,7 +139,9 @@ with told as materialized (
         when t.event_id is null then '{}' else array_remove(array[
         case when c.unit_id is distinct from t.unit_id then 'unit_id' end,
         case when c.cycle_no is distinct from row_number() over (partition by c.unit_id order by coalesce(t.event_id, 0), c.cycle_no) then 'cycle_no' end,
-        case when a.subject_unit_id is distinct from c.root_unit_id and a.approval_id is not null then 'root_unit_id' end,
+        -- An approval for the whole run opens any of its steps: then it is the one that was opened first.
+        case when a.approval_id is not null and c.root_unit_id is distinct from
+            case when a.subject_unit_id & 1048575 = 0 then f.unit_id else a.subject_unit_id end then 'root_unit_id' end,
         case when c.approval_id::text is distinct from t.payload ->> 'approval_id' then 'approval_id' end,
         case when c.correction_reason is distinct from coalesce(t.payload ->> 'correction_reason', '') then 'correction_reason' end,
         case when c.snapshot_id::text is distinct from t.payload ->> 'original_output_snapshot_id' then 'snapshot_id' end,
@@ -152,6 +154,8 @@ with told as materialized (
     full join (select x.* from told as x where x.event_type ~ '\.reopened_for_correction$' and x.prior_id is not null) as t
         on c.prior_audit_id = t.prior_id
     left join stepwell.approval_detail as a on a.tenant_id = %(tenant_id)s and a.approval_id::text = t.payload ->> 'approval_id'
+    left join lateral (select x.unit_id from told as x where x.tx = t.tx and x.event_type ~ '\.reopened_for_correction$'
+        and x.prior_id is not null and x.payload ->> 'approval_id' = t.payload ->> 'approval_id' order by x.event_id limit 1) as f on true
     left join lateral (select x.to_state, x.at from stepwell.event_log as x where x.tenant_id = %(tenant_id)s
         and x.run_id = t.unit_id >> 20 and x.unit_id = t.unit_id and x.event_id > t.event_id
         and x.to_state in ('completed', 'skipped', 'cancelled', 'cannot_complete') order by x.event_id limit 1) as z on true

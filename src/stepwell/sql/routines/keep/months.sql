@@ -24,8 +24,10 @@ begin
             and (to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month') at time zone 'UTC' <= v_cutoff
         order by c.relname
     loop
-        execute format('select exists (select from stepwell.audit_chain as c where exists (select from stepwell.%I as e
-            where e.tenant_id = c.tenant_id and (e.tx, e.event_id) > (c.last_tx, c.last_event_id)))', v_name)
+        -- A tenant that was never sealed has no chain yet.
+        execute format('select exists (select from stepwell.tenant as t left join stepwell.audit_chain as c on t.tenant_id = c.tenant_id
+            where exists (select from stepwell.%I as e where e.tenant_id = t.tenant_id
+                and (e.tx, e.event_id) > (coalesce(c.last_tx, ''0''), coalesce(c.last_event_id, 0))))', v_name)
         into v_is_unsealed;
         if v_is_unsealed and v_seals then
             raise notice 'month % of the event log is not sealed yet; the next sweep tries again', v_name;
@@ -47,8 +49,9 @@ begin
 end
 $$;
 
--- Appends to the log of each tenant with a chain that a month will be dropped: all months that were dropped so far, and
--- how many sealed events they had. So the event of an earlier month may be dropped too.
+-- Appends to the log of each tenant with a chain, or with events in it, that a month will be dropped: all months that were
+-- dropped so far, and how many sealed events they had. So the event of an earlier month may be dropped too. While nothing is
+-- sealed, this is what a later seal knows of the month.
 -- Raises: what the log raises.
 create or replace function stepwell._audit_archive(p_partition text) returns void
 language plpgsql volatile
@@ -63,10 +66,12 @@ begin
     -- The event of this month needs its partition.
     perform stepwell.fn_partitions_ensure(null, 0);
     for v_tenant_id, v_count in execute format('
-        select c.tenant_id, (select count(*) from stepwell.%I as e
-            where e.tenant_id = c.tenant_id and (e.tx, e.event_id) <= (c.last_tx, c.last_event_id))
-        from stepwell.audit_chain as c
-        order by c.tenant_id', p_partition)
+        select t.tenant_id, (select count(*) from stepwell.%1$I as e
+            where e.tenant_id = t.tenant_id and (e.tx, e.event_id) <= (c.last_tx, c.last_event_id))
+        from stepwell.tenant as t
+        left join stepwell.audit_chain as c on t.tenant_id = c.tenant_id
+        where c.tenant_id is not null or exists (select from stepwell.%1$I as e where e.tenant_id = t.tenant_id)
+        order by t.tenant_id', p_partition)
     loop
         select e.payload into v_before
         from stepwell.event_log as e
