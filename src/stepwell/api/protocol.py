@@ -25,14 +25,18 @@ UNREAD_SECONDS = 30.0
 # So many connections may be sending headers; a further one ends the oldest of them.
 UNFINISHED_LIMIT: Final = 500
 
-_UNREADABLE: Final = Problem(
-    type=urn("invalid_request"),
-    title=KINDS["invalid_request"].title,
-    status=400,
-    detail="this is no request of HTTP/1.1, or its headers are too long",
-    hint="send HTTP/1.1, with headers that are shorter than 32 kB together",
-    field="header",
-).model_dump_json(exclude_none=True).encode()
+_UNREADABLE: Final = (
+    Problem(
+        type=urn("invalid_request"),
+        title=KINDS["invalid_request"].title,
+        status=400,
+        detail="this is no request of HTTP/1.1, or its headers are too long",
+        hint="send HTTP/1.1, with headers that are shorter than 32 kB together",
+        field="header",
+    )
+    .model_dump_json(exclude_none=True)
+    .encode()
+)
 
 
 class BoundedProtocol(H11Protocol):

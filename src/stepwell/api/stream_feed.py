@@ -162,9 +162,7 @@ class Feed:
             raise
         return subscriber
 
-    async def _register(
-        self, token: str, topics: Topics, after: str | None
-    ) -> tuple[Subscriber, str, bool]:
+    async def _register(self, token: str, topics: Topics, after: str | None) -> tuple[Subscriber, str, bool]:
         """The stream, the position from which the feed reads for it, and whether its own is after that."""
         async with self._reading:
             if self._position is None:
