@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 from collections.abc import Iterator
@@ -93,10 +94,30 @@ def test_a_connection_that_asks_nothing_more_is_closed(
         assert heard.endswith(b'{"status":"ok"}'), "the server closed the connection before its answer"
 
 
-def test_headers_that_are_too_large_are_refused(http: httpx.Client):
-    long = b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * 200_000
-    with half_sent(http, long) as made, suppress(ConnectionResetError):
-        assert made.recv(1000).startswith(b"HTTP/1.1 400 ")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * 200_000,
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: " + b"9" * 5_000 + b"\r\n\r\n",
+        b"POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"POST /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nX-Nul: \x00\r\nHost: a\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+    ],
+    ids=["long headers", "two hosts", "long length", "two lengths", "unknown coding", "path", "NUL", "TLS"],
+)
+def test_what_cannot_be_read_as_http_is_refused_with_a_problem(http: httpx.Client, sent: bytes):
+    with half_sent(http, sent) as made, suppress(ConnectionResetError):
+        heard = b""
+        while part := made.recv(10_000):
+            heard += part
+        head, _, body = heard.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert b"application/problem+json" in head
+        found = json.loads(body)
+        assert (found["type"], found["field"]) == ("urn:stepwell:problem:invalid-request", "header")
     assert http.get("/healthz").status_code == 200
 
 

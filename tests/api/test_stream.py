@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import httpx
 import psycopg
 import pytest
 
+from bench.following import open_streams
 from stepwell.api import stream_feed, stream_hub, stream_messages
 from tests.sql.drive import Engine, human, operation
 
@@ -275,6 +277,20 @@ def test_a_caller_has_a_limit_of_streams(api: httpx.Client, engine: Engine, monk
     with streaming(api, "problems") as found:
         next(found)
         assert api.get("/api/v1/stream", params={"topics": "problems"}).status_code == 429
+
+
+def test_streams_that_are_opened_at_the_same_time_do_not_pass_the_limit(
+    api: httpx.Client, engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(stream_feed, "STREAMS_PER_CALLER", 3)
+    token = api.headers["Authorization"].removeprefix("Bearer ")
+
+    async def opened() -> int:
+        path = "/api/v1/stream?topics=problems"
+        streams = await open_streams(api.base_url.port or 0, path, [token], 40)
+        return sum(stream.got[:1] != [] and stream.got[0].event == "open" for stream in streams)
+
+    assert asyncio.run(opened()) == 3
 
 
 def test_many_streams_have_every_event_once_and_in_order(api: httpx.Client, engine: Engine):

@@ -70,6 +70,20 @@ def test_nothing_outside_the_folder_is_served(api: httpx.Client, path: str):
     assert response.status_code == 404
 
 
+@pytest.mark.parametrize("accept", ["*/*", HTML["Accept"]])
+@pytest.mark.parametrize(
+    "path", ["/%00", "/assets/index-Ab12.js%00.png", "/assets/" + "a" * 5_000, "/" + "a/" * 3_000, "/%ff%fe"]
+)
+def test_a_name_that_no_file_can_have_is_not_found(api: httpx.Client, path: str, accept: str):
+    """Or it is an address of the console, for a browser; it is never an error of the server."""
+    response = api.get(httpx.URL(str(api.base_url).rstrip("/") + path), headers={"Accept": accept})
+    if response.status_code != 200:
+        assert response.status_code == 404
+        assert response.headers["Content-Type"] == "application/problem+json"
+    else:
+        assert "start page" in response.text
+
+
 def test_head_answers_like_get_without_a_body(api: httpx.Client):
     response = api.head("/", headers=HTML)
     assert (response.status_code, response.content) == (200, b"")

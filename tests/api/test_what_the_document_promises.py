@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import httpx
 import psycopg
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.api.routes import Operation, made, operations
+from tests.api.test_every_route import objects, resolved
 from tests.sql.drive import Engine, human, operation
 
 READS = [one for one in operations() if one.is_read]
@@ -65,3 +70,35 @@ def test_every_read_refuses_what_is_no_position(
         request["params"] = {**request["params"], "min_position": asked}
         answer = api.request(**request)
         assert (answer.status_code, answer.json()["field"]) == (422, named), one.name
+
+
+def fields_of_bodies() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each field of what a caller sends, at every depth, with its schema and those that it may be."""
+    document = made().openapi()
+    for one in WRITES:
+        content = one.document.get("requestBody", {}).get("content", {})
+        if "application/json" in content:
+            for schema in objects(content["application/json"]["schema"], document):
+                for name, field in schema["properties"].items():
+                    choices = [resolved(choice, document) for choice in field.get("anyOf", [field])]
+                    yield f"{one.name} {schema['title']}.{name}", {**field, "choices": choices}
+
+
+def test_every_field_of_a_body_has_an_example_of_its_kind():
+    """A page that reads the document shows it; a time, a flag and a word of a list show themselves."""
+    found, wrong = 0, []
+    for name, field in fields_of_bodies():
+        found += 1
+        examples = [example for one in (field, *field["choices"]) for example in one.get("examples", ())]
+        is_plain = any(
+            {"enum", "const", "properties"} & set(one) or one.get("type") == "boolean" or "format" in one
+            for one in field["choices"]
+        )
+        if not is_plain and not examples:
+            wrong.append(name)
+        for example in examples:
+            whole = [{**one, "components": made().openapi()["components"]} for one in field["choices"]]
+            if not any(Draft202012Validator(one).is_valid(example) for one in whole):
+                wrong.append(f"{name}: {example!r}")
+    assert wrong == []
+    assert found > 150

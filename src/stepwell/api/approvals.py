@@ -111,8 +111,10 @@ class ApprovalView(BaseModel):
 
 class Decision(Body):
     decision: Literal["approve", "reject"]
-    shown_digest: str = Field(max_length=64, description="shown_digest of the approval as it was read")
-    reason: str | None = Field(default=None, max_length=2000)
+    shown_digest: str = Field(
+        max_length=64, description="shown_digest of the approval as it was read", examples=["0" * 64]
+    )
+    reason: str | None = Field(default=None, max_length=2000, examples=["the amount is right"])
 
 
 class Request(Body):
@@ -124,11 +126,13 @@ class Request(Body):
         description="`approval.action` of the call that requires it",
         examples=["reopen"],
     )
-    unit_id: int = Field(ge=1, lt=NUMBER_LIMIT, description="number of the step; of a run times 1048576")
+    unit_id: int = Field(
+        ge=1, lt=NUMBER_LIMIT, description="number of the step; of a run times 1048576", examples=[7340033]
+    )
     reason: str | None = Field(default=None, max_length=2000, examples=["the wrong invoice was attached"])
-    quorum: int = Field(default=1, ge=1, le=2, description="how many must approve")
-    tier: int = Field(default=1, ge=1, le=3, description="1 low, 2 med, 3 high")
-    expires_seconds: int | None = Field(default=None, ge=1, le=31_536_000)
+    quorum: int = Field(default=1, ge=1, le=2, description="how many must approve", examples=[1])
+    tier: int = Field(default=1, ge=1, le=3, description="1 low, 2 med, 3 high", examples=[2])
+    expires_seconds: int | None = Field(default=None, ge=1, le=31_536_000, examples=[86_400])
     approvers: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
         default=None, min_length=1, max_length=50, description="only these people decide", examples=[["ben"]]
     )

@@ -34,10 +34,15 @@ class ContentView(Shown):
 
 
 class ContentText(Body):
-    body: str = Field(max_length=1_000_000)
+    body: str = Field(max_length=1_000_000, examples=["Seal the parcel with tape."])
     labels: dict[str, str] = Field(default_factory=dict, max_length=10, examples=[{"en": "Seal guide"}])
-    items: list[str] | None = Field(default=None, max_length=1_000, description="the codes of a bundle")
-    note: str | None = Field(default=None, max_length=2000)
+    items: list[str] | None = Field(
+        default=None,
+        max_length=1_000,
+        description="the codes of a bundle",
+        examples=[["guide.seal", "guide.label"]],
+    )
+    note: str | None = Field(default=None, max_length=2000, examples=["shorter"])
 
 
 class Written(Shown):

@@ -66,12 +66,12 @@ class CauseView(Shown):
 class LetterFilter(Body):
     """Which open dead letters; without a field all of them."""
 
-    operation: Text | None = None
-    workflow: Text | None = None
-    failure_class: Text | None = None
-    cause: Text | None = None
+    operation: Text | None = Field(default=None, examples=["send_mail"])
+    workflow: Text | None = Field(default=None, examples=["order.process"])
+    failure_class: Text | None = Field(default=None, examples=["timeout"])
+    cause: Text | None = Field(default=None, examples=["order # is closed"])
     units: list[Annotated[str, Field(pattern=UNIT)]] | None = Field(
-        default=None, min_length=1, max_length=1000
+        default=None, min_length=1, max_length=1000, examples=[["7340033"]]
     )
 
     def chosen(self) -> dict[str, Any]:
@@ -121,8 +121,10 @@ class Rehearsal(BaseModel):
 
 class ReplayWish(Body):
     filter: LetterFilter = Field(default_factory=LetterFilter)
-    reason: str = Field(min_length=1, max_length=2000)
-    stages: list[Annotated[int, Field(ge=1, le=10_000)]] | None = Field(default=None, max_length=5)
+    reason: str = Field(min_length=1, max_length=2000, examples=["the mail server is back"])
+    stages: list[Annotated[int, Field(ge=1, le=10_000)]] | None = Field(
+        default=None, max_length=5, examples=[[1, 10]]
+    )
 
 
 class ProposedPlan(BaseModel):
@@ -182,7 +184,7 @@ class ReplayRequestView(Shown):
 
 
 class StopWish(Body):
-    reason: str = Field(min_length=1, max_length=2000)
+    reason: str = Field(min_length=1, max_length=2000, examples=["the first ones failed again"])
 
 
 @router.read("/dead-letters", summary="What has no attempts left, the newest first", problems=())

@@ -99,7 +99,7 @@ class DeadLetterCount(Shown):
 
 
 class Closing(Body):
-    reason: str = Field(min_length=1, max_length=2000)
+    reason: str = Field(min_length=1, max_length=2000, examples=["the reader was restarted"])
 
 
 @router.read("/governance", summary="What is wrong now, by category", problems=())

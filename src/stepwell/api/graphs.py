@@ -41,10 +41,18 @@ class JobTemplateView(Shown):
 class Template(Body):
     """A template of job graphs: its params, and jobs with their parents."""
 
-    template_id: str | None = Field(default=None, description="as in the path, or left out")
-    workflow_kind: str | None = Field(default=None, min_length=1, max_length=63)
-    description: str | None = None
-    params: dict[str, Any] = Field(default_factory=dict, description="a JSON Schema for each param")
+    template_id: str | None = Field(
+        default=None, max_length=100, description="as in the path, or left out", examples=["order-intake"]
+    )
+    workflow_kind: str | None = Field(default=None, min_length=1, max_length=63, examples=["order"])
+    description: str | None = Field(
+        default=None, max_length=2000, examples=["fetches an order and checks it"]
+    )
+    params: dict[str, Any] = Field(
+        default_factory=dict,
+        description="a JSON Schema for each param",
+        examples=[{"order_id": {"type": "string"}}],
+    )
     jobs: list[dict[str, Any]] = Field(examples=[[{"local_id": "fetch", "job_kind": "orders.fetch"}]])
 
 
@@ -52,11 +60,15 @@ class Emit(Body):
     """A graph of jobs. A second one with the same key returns the first."""
 
     template_id: str = Field(min_length=1, max_length=100, examples=["order-intake"])
-    params: dict[str, Any] = Field(default_factory=dict, description="signals: ids and references, no data")
-    key: str | None = Field(default=None, min_length=1, max_length=500)
-    correlation_id: Name | None = None
-    priority: int = Field(default=0, ge=-1000, le=1000)
-    workspace: Name | None = None
+    params: dict[str, Any] = Field(
+        default_factory=dict,
+        description="signals: ids and references, no data",
+        examples=[{"order_id": "A-1"}],
+    )
+    key: str | None = Field(default=None, min_length=1, max_length=500, examples=["A-1"])
+    correlation_id: Name | None = Field(default=None, examples=["order-4711"])
+    priority: int = Field(default=0, ge=-1000, le=1000, examples=[10])
+    workspace: Name | None = Field(default=None, examples=["night"])
 
 
 class EmittedView(Shown):
@@ -134,9 +146,12 @@ class EventRouteChange(Body):
     event_type: Name = Field(examples=["order.found"])
     operation: Name = Field(examples=["ship"])
     fields: list[str] = Field(
-        default_factory=list, max_length=20, description="what the job gets of the event"
+        default_factory=list,
+        max_length=20,
+        description="what the job gets of the event",
+        examples=[["order_id"]],
     )
-    priority: int = Field(default=0, ge=-1000, le=1000)
+    priority: int = Field(default=0, ge=-1000, le=1000, examples=[10])
 
 
 @router.read("/graph-templates", summary="Templates of job graphs, by id", problems=())

@@ -70,8 +70,8 @@ class HoldView(Shown):
 
 class HoldWish(Body):
     scope_kind: Kind
-    scope_value: Value
-    reason: Reason
+    scope_value: Value = Field(examples=["bank"])
+    reason: Reason = Field(examples=["the bank answers with errors"])
 
 
 class OpenedHold(BaseModel):
@@ -81,7 +81,7 @@ class OpenedHold(BaseModel):
 
 class ReleaseWish(Body):
     share: Literal[10, 50, 100] = Field(description="so many of a hundred runs go on; 100 releases the hold")
-    reason: Reason
+    reason: Reason = Field(examples=["the bank is back"])
 
 
 @router.read("/holds", summary="Incident holds, the newest first", problems=())

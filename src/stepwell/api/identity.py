@@ -63,13 +63,19 @@ def check_origin(request: Request) -> None:
     """A browser tells from which site the page is that makes a write."""
     site = request.headers.get("Sec-Fetch-Site")
     origin = request.headers.get("Origin")
-    is_same = (
-        origin is not None and urlsplit(origin).netloc.lower() == request.headers.get("Host", "").lower()
-    )
-    if (origin is not None and not is_same) or (site is not None and site not in ("same-origin", "none")):
+    is_same = origin is None or _host_of(origin) == request.headers.get("Host", "").lower()
+    if not is_same or (site is not None and site not in ("same-origin", "none")):
         raise ProblemError(
             "origin_refused", "the request comes from a page of another site", field="header.Origin"
         )
+
+
+def _host_of(origin: str) -> str | None:
+    """Host and port of an origin; None for a text that is no address."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def csrf_token(session: str) -> str:

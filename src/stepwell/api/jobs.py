@@ -54,15 +54,15 @@ class Enqueue(Body):
     """A job. A second one with the same key returns the first job."""
 
     operation: Name = Field(examples=["send_mail"])
-    payload: dict[str, Any] = Field(default_factory=dict)
-    key: str | None = Field(default=None, min_length=1, max_length=500)
-    priority: int = Field(default=0, ge=-1000, le=1000)
+    payload: dict[str, Any] = Field(default_factory=dict, examples=[{"order_id": "A-1"}])
+    key: str | None = Field(default=None, min_length=1, max_length=500, examples=["mail-A-1"])
+    priority: int = Field(default=0, ge=-1000, le=1000, examples=[10])
     process_after: AwareDatetime | None = None
-    concurrency_key: Name | None = None
-    max_concurrency: int | None = Field(default=None, ge=1, lt=2**31)
-    max_attempts: int | None = Field(default=None, ge=1, le=1000)
+    concurrency_key: Name | None = Field(default=None, examples=["mail-server"])
+    max_concurrency: int | None = Field(default=None, ge=1, lt=2**31, examples=[5])
+    max_attempts: int | None = Field(default=None, ge=1, le=1000, examples=[3])
     rate_limit: str | None = Field(default=None, max_length=50, examples=["10/1m"])
-    correlation_id: Name | None = None
+    correlation_id: Name | None = Field(default=None, examples=["order-4711"])
 
 
 class EnqueuedJob(Shown):
@@ -76,7 +76,7 @@ class JobResult(BaseModel):
 
 
 class Because(Body):
-    reason: Reason | None = None
+    reason: Reason | None = Field(default=None, examples=["the mail server is back"])
 
 
 class Retried(BaseModel):

@@ -76,7 +76,11 @@ class Checked(BaseModel):
 class Trial(Body):
     """An action, and the rules that judge it; without rules the active policy."""
 
-    action: dict[str, Any]
+    action: dict[str, Any] = Field(
+        examples=[
+            {"connector": "bank", "operation": "refund", "target": "bank://4711", "fields": {"amount": 5}}
+        ]
+    )
     text: PolicyText | None = Field(default=None, description="rules in YAML, instead of the active ones")
 
 
@@ -101,7 +105,9 @@ class CaseView(Shown):
 
 
 class Proposal(PolicySource):
-    reason: str | None = Field(default=None, min_length=1, max_length=2000)
+    reason: str | None = Field(
+        default=None, min_length=1, max_length=2000, examples=["small refunds need no approval"]
+    )
 
 
 class Proposed(BaseModel):

@@ -12,6 +12,9 @@ from typing import Any, ClassVar, Final
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from stepwell.api.catalogue import KINDS, MEDIA_TYPE, urn
+from stepwell.api.problems import Problem
+
 # From the connection, or the first byte of a later request, to the end of the headers; then to the last byte.
 HEADERS_SECONDS: Final = 10.0
 BODY_SECONDS: Final = 60.0
@@ -21,6 +24,19 @@ UNSENT_BYTES_LIMIT: Final = 16 * 1024
 UNREAD_SECONDS = 30.0
 # So many connections may be sending headers; a further one ends the oldest of them.
 UNFINISHED_LIMIT: Final = 500
+
+_UNREADABLE: Final = (
+    Problem(
+        type=urn("invalid_request"),
+        title=KINDS["invalid_request"].title,
+        status=400,
+        detail="this is no request of HTTP/1.1, or its headers are too long",
+        hint="send HTTP/1.1, with headers that are shorter than 32 kB together",
+        field="header",
+    )
+    .model_dump_json(exclude_none=True)
+    .encode()
+)
 
 
 class BoundedProtocol(H11Protocol):
@@ -55,6 +71,15 @@ class BoundedProtocol(H11Protocol):
             self._await("body", BODY_SECONDS)
         else:
             self._await(None, 0)
+
+    def send_400_response(self, msg: str) -> None:
+        """What cannot be read as HTTP is refused with a problem too, and the connection ends."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            headers = [("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(_UNREADABLE)))]
+            answer = h11.Response(status_code=400, headers=[*headers, ("Connection", "close")])
+            for event in (answer, h11.Data(data=_UNREADABLE), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -69,15 +69,17 @@ class Settlement(Body):
     """What became of an effect whose answer was lost."""
 
     outcome: Literal["confirmed", "void"]
-    reason: str = Field(min_length=1, max_length=2000)
-    external_id: str | None = Field(default=None, max_length=500)
+    reason: str = Field(min_length=1, max_length=2000, examples=["the bank shows the transfer"])
+    external_id: str | None = Field(default=None, max_length=500, examples=["T-4711"])
     result: Any = Field(
-        default=None, description="what the handler gets; required for confirmed, may be null"
+        default=None,
+        description="what the handler gets; required for confirmed, may be null",
+        examples=[{"transfer": "T-4711"}],
     )
 
 
 class Reversal(Body):
-    reason: str | None = Field(default=None, min_length=1, max_length=2000)
+    reason: str | None = Field(default=None, min_length=1, max_length=2000, examples=["paid twice"])
 
 
 class ReversalJob(BaseModel):

@@ -19,21 +19,28 @@ _REFUSALS = ("not_found", "conflict", "refused")
 
 
 class Cancel(Body):
-    reason: Reason
+    reason: Reason = Field(examples=["ordered twice"])
     approval_id: int | None = Field(
-        default=None, ge=1, lt=2**63, description="the approval that allows it, where one is required"
+        default=None,
+        ge=1,
+        lt=2**63,
+        description="the approval that allows it, where one is required",
+        examples=[9437187],
     )
 
 
 class Retry(Body):
-    reason: Reason | None = None
+    reason: Reason | None = Field(default=None, examples=["the bank is back"])
 
 
 class Signal(Body):
     event_type: str = Field(min_length=1, max_length=200, examples=["carrier.picked_up"])
-    payload: dict[str, Any] = Field(default_factory=dict)
+    payload: dict[str, Any] = Field(default_factory=dict, examples=[{"parcel": "P-1"}])
     event_id: str = Field(
-        min_length=1, max_length=500, description="the sender's number of the event: it is delivered once"
+        min_length=1,
+        max_length=500,
+        description="the sender's number of the event: it is delivered once",
+        examples=["pickup-4711"],
     )
 
 

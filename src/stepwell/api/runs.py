@@ -66,12 +66,16 @@ class RunStart(Body):
     input: dict[str, Any] = Field(default_factory=dict, examples=[{"order_id": "A-1"}])
     key: Key | None = Field(default=None, examples=["A-1"])
     source: Name | None = Field(
-        default=None, description="kind of source of the key, such as mail; without it the workflow"
+        default=None,
+        description="kind of source of the key, such as mail; without it the workflow",
+        examples=["mail"],
     )
-    version: int | None = Field(default=None, ge=1, le=2**31 - 1, description="without it the newest")
-    priority: int = Field(default=0, ge=-1000, le=1000)
-    correlation_id: Key | None = None
-    workspace: Name | None = None
+    version: int | None = Field(
+        default=None, ge=1, le=2**31 - 1, description="without it the newest", examples=[3]
+    )
+    priority: int = Field(default=0, ge=-1000, le=1000, examples=[10])
+    correlation_id: Key | None = Field(default=None, examples=["order-4711"])
+    workspace: Name | None = Field(default=None, examples=["night"])
     labels: dict[str, str] = Field(default_factory=dict, max_length=16, examples=[{"customer": "Acme"}])
 
 
@@ -79,11 +83,17 @@ class BatchStart(Body):
     """Many runs of one workflow, started in one transaction."""
 
     workflow: Name = Field(examples=["order.process"])
-    inputs: list[dict[str, Any]] = Field(min_length=1, max_length=BATCH_LIMIT)
-    keys: list[Key] | None = Field(default=None, max_length=BATCH_LIMIT, description="one for each input")
-    priority: int = Field(default=0, ge=-1000, le=1000)
-    workspace: Name | None = None
-    labels: dict[str, str] = Field(default_factory=dict, max_length=16, description="of every new run")
+    inputs: list[dict[str, Any]] = Field(
+        min_length=1, max_length=BATCH_LIMIT, examples=[[{"order_id": "A-1"}, {"order_id": "A-2"}]]
+    )
+    keys: list[Key] | None = Field(
+        default=None, max_length=BATCH_LIMIT, description="one for each input", examples=[["A-1", "A-2"]]
+    )
+    priority: int = Field(default=0, ge=-1000, le=1000, examples=[10])
+    workspace: Name | None = Field(default=None, examples=["night"])
+    labels: dict[str, str] = Field(
+        default_factory=dict, max_length=16, description="of every new run", examples=[{"customer": "Acme"}]
+    )
 
 
 class StartedRun(Shown):

@@ -36,12 +36,12 @@ class ScheduleView(Shown):
 
 
 class ScheduleChange(Body):
-    workflow: str = Field(min_length=1, max_length=200)
+    workflow: str = Field(min_length=1, max_length=200, examples=["order.process"])
     cron: str = Field(min_length=1, max_length=200, examples=["0 3 * * *"])
     time_zone: str = Field(default="UTC", max_length=100, examples=["Asia/Ho_Chi_Minh"])
-    input: dict[str, Any] = Field(default_factory=dict)
+    input: dict[str, Any] = Field(default_factory=dict, examples=[{"region": "north"}])
     misfire: Misfire = Field(default="latest", description="which missed times start a run")
-    backfill_limit: int = Field(default=100, ge=1, le=10_000)
+    backfill_limit: int = Field(default=100, ge=1, le=10_000, examples=[100])
 
 
 @router.read("/schedules", summary="Schedules, by name", problems=())

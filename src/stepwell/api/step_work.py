@@ -29,20 +29,25 @@ Person = Annotated[str, Field(min_length=1, max_length=200)]
 class Because(Body):
     """A call with a reason, where there is one."""
 
-    reason: Text | None = None
+    reason: Text | None = Field(default=None, examples=["away until Monday"])
 
 
 class Assign(Because):
-    person: Person
+    person: Person = Field(examples=["ada"])
 
 
 class Delegate(Because):
-    to: Person
+    to: Person = Field(examples=["ben"])
 
 
 class Wait(Body):
     facets: list[str] = Field(min_length=1, max_length=8, examples=[["waiting_external"]])
-    event_type: str | None = Field(default=None, max_length=200, description="an event that ends the wait")
+    event_type: str | None = Field(
+        default=None,
+        max_length=200,
+        description="an event that ends the wait",
+        examples=["carrier.picked_up"],
+    )
     resume_at: AwareDatetime | None = Field(default=None, description="a time that ends the wait")
 
 
@@ -51,20 +56,27 @@ class Resolve(Body):
 
 
 class Block(Body):
-    reason: str = Field(min_length=1, max_length=200, description="a code of the vocabulary of blocks")
-    detail: Text | None = None
+    reason: str = Field(
+        min_length=1,
+        max_length=200,
+        description="a code of the vocabulary of blocks",
+        examples=["missing_access"],
+    )
+    detail: Text | None = Field(default=None, examples=["nobody can open the drive"])
 
 
 class EscalateBlock(Because):
-    approval_id: int | None = Field(default=None, ge=1, lt=2**63)
+    approval_id: int | None = Field(default=None, ge=1, lt=2**63, examples=[9437187])
 
 
 class Complete(Body):
-    output: dict[str, Any] = Field(default_factory=dict, description="fits the form of the step")
+    output: dict[str, Any] = Field(
+        default_factory=dict, description="fits the form of the step", examples=[{"amount": 5}]
+    )
 
 
 class CannotComplete(Because):
-    evidence_ref: Text
+    evidence_ref: Text = Field(examples=["ticket 4711"])
 
 
 class Deadline(Because):
@@ -72,14 +84,19 @@ class Deadline(Because):
 
 
 class Reopen(Body):
-    reason: str = Field(min_length=1, max_length=200, description="a code of the vocabulary of corrections")
-    approval_id: int = Field(ge=1, lt=2**63)
+    reason: str = Field(
+        min_length=1,
+        max_length=200,
+        description="a code of the vocabulary of corrections",
+        examples=["data_error"],
+    )
+    approval_id: int = Field(ge=1, lt=2**63, examples=[9437187])
     downstream: Literal["leave", "reopen"] = "leave"
-    give_to: Person | None = None
+    give_to: Person | None = Field(default=None, examples=["ben"])
 
 
 class Comment(Body):
-    body: str = Field(min_length=1, max_length=10_000)
+    body: str = Field(min_length=1, max_length=10_000, examples=["called the customer"])
 
 
 class Answer(Shown):

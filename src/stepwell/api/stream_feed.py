@@ -7,11 +7,11 @@ is written once for all streams with the same topics. Nothing is notified: write
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from fastapi.sse import format_sse_event
@@ -125,8 +125,8 @@ class Feed:
         self.subscribers: set[Subscriber] = set()
         self._position: str | None = None
         self._reading = asyncio.Lock()
-        # Streams that are about to join; the feed stays for them.
-        self.joining = 0
+        # The tokens of streams that are about to join; the feed stays for them.
+        self.joining: Counter[str] = Counter()
         # Set when the last stream has left.
         self.left = asyncio.Event()
         self._catching = asyncio.Lock()
@@ -137,15 +137,33 @@ class Feed:
     def is_empty(self) -> bool:
         return not self.subscribers and not self.joining
 
-    async def join(self, token: str, topics: Topics, after: str | None) -> Subscriber:
-        """A new stream. Its first messages are what happened between its position and that of the feed."""
-        self.joining += 1
-        try:
-            return await self._join(token, topics, after)
-        finally:
-            self.joining -= 1
+    def count(self, token: str) -> int:
+        """The streams of a caller, also those that are about to join."""
+        return self.joining[token] + sum(one.token == token for one in self.subscribers)
+
+    def join(self, token: str, topics: Topics, after: str | None) -> Coroutine[Any, Any, Subscriber]:
+        """A new stream. Its first messages are what happened between its position and that of the feed.
+
+        It is counted before anything is awaited, so that many at the same time do not pass the limits.
+        """
+        self.joining[token] += 1
+        return self._join(token, topics, after)
 
     async def _join(self, token: str, topics: Topics, after: str | None) -> Subscriber:
+        try:
+            subscriber, reached, is_ahead = await self._register(token, topics, after)
+        finally:
+            self.joining[token] -= 1
+            self.joining += Counter()
+        try:
+            await self._catch_up(subscriber, after, reached, is_ahead=is_ahead)
+        except BaseException:
+            self.subscribers.discard(subscriber)
+            raise
+        return subscriber
+
+    async def _register(self, token: str, topics: Topics, after: str | None) -> tuple[Subscriber, str, bool]:
+        """The stream, the position from which the feed reads for it, and whether its own is after that."""
         async with self._reading:
             if self._position is None:
                 self._position = await self._perform(live.position(), token)
@@ -157,12 +175,7 @@ class Feed:
             # No await between this position and the registration: the next read is for this stream too.
             subscriber = Subscriber(token, topics, reached, reached if is_ahead else after or reached)
             self.subscribers.add(subscriber)
-        try:
-            await self._catch_up(subscriber, after, reached, is_ahead=is_ahead)
-        except BaseException:
-            self.subscribers.discard(subscriber)
-            raise
-        return subscriber
+            return subscriber, reached, is_ahead
 
     async def _catch_up(
         self, subscriber: Subscriber, after: str | None, reached: str, *, is_ahead: bool

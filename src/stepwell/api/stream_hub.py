@@ -48,10 +48,11 @@ class Hub:
 
     def check_room(self, key: FeedKey, token: str) -> None:
         """Refuse one stream too many of the process, or of a caller."""
-        if self._is_stopping or self.stream_count >= stream_feed.STREAMS_LIMIT:
+        joining = sum(feed.joining.total() for feed, _ in self._feeds.values())
+        if self._is_stopping or self.stream_count + joining >= stream_feed.STREAMS_LIMIT:
             raise ServerBusy("this server process has too many open streams")
         feed, _ = self._feeds.get(key, (None, None))
-        open_count = sum(one.token == token for one in feed.subscribers) if feed is not None else 0
+        open_count = feed.count(token) if feed is not None else 0
         if open_count >= stream_feed.STREAMS_PER_CALLER:
             raise ProblemError(
                 "too_many_requests",

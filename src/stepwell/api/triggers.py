@@ -51,9 +51,11 @@ class TriggerView(Shown):
 class TriggerSettings(Body):
     """What a signed request does, and as whom."""
 
-    workflow: str = Field(min_length=1, max_length=200)
-    acts_as: str = Field(min_length=1, max_length=200, description="a service, agent or person")
-    expires_seconds: int = Field(default=31_536_000, ge=1, lt=10**9)
+    workflow: str = Field(min_length=1, max_length=200, examples=["incident.triage"])
+    acts_as: str = Field(
+        min_length=1, max_length=200, description="a service, agent or person", examples=["servicenow"]
+    )
+    expires_seconds: int = Field(default=31_536_000, ge=1, lt=10**9, examples=[31_536_000])
     ref_path: PlainPath | None = Field(
         default=None, description="where the body has the sender's number of the request; it is done once"
     )
@@ -61,7 +63,10 @@ class TriggerSettings(Body):
         default=None, description="the part of the body that is the input; without it the body"
     )
     event_type: str | None = Field(
-        default=None, max_length=200, description="send this event to a run, instead of a start"
+        default=None,
+        max_length=200,
+        description="send this event to a run, instead of a start",
+        examples=["incident.changed"],
     )
     key_path: PlainPath | None = Field(default=None, description="where the body has the key of that run")
 

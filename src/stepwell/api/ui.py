@@ -61,7 +61,11 @@ class BuiltUi(StaticFiles):
             raise HTTPException(404)
         if scope["method"] not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
-        full_path, found = self.lookup_path(path)
+        try:
+            full_path, found = self.lookup_path(path)
+        except (ValueError, OSError):
+            # NUL, or longer than the name of a file can be.
+            raise HTTPException(404) from None
         if found is not None and stat.S_ISREG(found.st_mode):
             return self._cached(super().file_response(full_path, found, scope), path)
         if path in ("", ".") and not _wants_page(path, scope):

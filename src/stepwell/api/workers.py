@@ -138,24 +138,30 @@ class SummaryEventView(Shown):
 
 
 class StopWish(Body):
-    reason: str = Field(min_length=1, max_length=2000)
+    reason: str = Field(min_length=1, max_length=2000, examples=["its host is replaced"])
 
 
 class SummaryWish(Body):
     """A sentence and its evidence; what is missing is refused."""
 
     subject_kind: Subject
-    subject: str = Field(min_length=1, max_length=100)
-    colour: str = Field(pattern=COLOUR)
-    sentence_en: str = Field(min_length=1, max_length=500)
-    sentence_vi: str | None = Field(default=None, min_length=1, max_length=500)
-    source_event_count: int = Field(ge=1, le=1_000_000_000)
-    source_event_total: int | None = Field(default=None, ge=1, le=1_000_000_000)
-    source_event_refs: list[Annotated[str, Field(max_length=100)]] = Field(min_length=1, max_length=100)
+    subject: str = Field(min_length=1, max_length=100, examples=["12"])
+    colour: str = Field(pattern=COLOUR, examples=["yellow"])
+    sentence_en: str = Field(
+        min_length=1, max_length=500, examples=["3 of 14 jobs failed: the mail server refuses"]
+    )
+    sentence_vi: str | None = Field(
+        default=None, min_length=1, max_length=500, examples=["3 trên 14 việc lỗi: máy chủ thư từ chối"]
+    )
+    source_event_count: int = Field(ge=1, le=1_000_000_000, examples=[3])
+    source_event_total: int | None = Field(default=None, ge=1, le=1_000_000_000, examples=[14])
+    source_event_refs: list[Annotated[str, Field(max_length=100)]] = Field(
+        min_length=1, max_length=100, examples=[["event:7:4711"]]
+    )
     window_start_at: AwareDatetime
     window_end_at: AwareDatetime
-    summarizer_version: str = Field(min_length=1, max_length=100)
-    confidence: float = Field(ge=0, le=1)
+    summarizer_version: str = Field(min_length=1, max_length=100, examples=["2026-03"])
+    confidence: float = Field(ge=0, le=1, examples=[0.9])
 
 
 class SummaryWritten(BaseModel):

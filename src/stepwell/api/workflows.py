@@ -62,8 +62,12 @@ class GraphView(VersionView):
 class Publication(Body):
     """A workflow to publish: its graph, or its text in YAML."""
 
-    graph: dict[str, Any] | None = None
-    yaml: str | None = Field(default=None, max_length=1_000_000)
+    graph: dict[str, Any] | None = Field(default=None, examples=[{"name": "order.process", "steps": []}])
+    yaml: str | None = Field(
+        default=None,
+        max_length=1_000_000,
+        examples=["workflow: order.process\nsteps:\n  - id: pack\n    operation: pack\n"],
+    )
 
 
 class Published(Shown):
@@ -74,9 +78,9 @@ class Published(Shown):
 class WorkflowCaps(Body):
     """Caps; one that is not given stays, null removes it."""
 
-    max_concurrency: Cap = None
-    max_runs_per_min: Cap = None
-    max_writes_per_run: Cap = None
+    max_concurrency: Cap = Field(default=None, examples=[20])
+    max_runs_per_min: Cap = Field(default=None, examples=[600])
+    max_writes_per_run: Cap = Field(default=None, examples=[1_000])
 
 
 @router.read("/workflows", summary="Workflows, by name", problems=())
