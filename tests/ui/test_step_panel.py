@@ -98,6 +98,61 @@ def panel(page: Page, run: int, name: str, no: int, query: str = "") -> Locator:
     return found
 
 
+def test_a_step_is_found_opened_claimed_and_completed_with_no_key_but_those_of_the_page(page: Page, run: int):
+    """Nothing is focused by the test: from the search of the page into the panel, to its buttons, to its form."""
+
+    def tab_to(name: str) -> None:
+        for _ in range(12):
+            if page.evaluate("document.activeElement.textContent.trim()") == name:
+                return
+            page.keyboard.press("Tab")
+        raise AssertionError(f"{name} is not within twelve tabs")
+
+    page.goto("/runs")
+    expect(page.locator(".field .line").first).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type(str(run))
+    option = page.get_by_role("option").filter(has_text="pump.check").first
+    expect(option).to_contain_text("In progress")
+    expect(option).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(page.locator(".node").first).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("meas")
+    expect(page.get_by_text("1/1")).to_be_visible()
+    page.keyboard.press("Enter")
+    found = page.get_by_role("complementary", name="Step measure")
+    expect(found).to_be_focused()
+    expect(found.get_by_role("button", name="Claim")).to_be_enabled()
+    tab_to("Claim")
+    page.keyboard.press("Enter")
+    expect(found.locator("dl")).to_contain_text("ada")
+    found_button = found.get_by_role("button", name="Complete…")
+    expect(found_button).to_be_enabled()
+    tab_to("Complete…")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_label("Finding")).to_be_visible()
+    for _ in range(12):
+        if page.evaluate("document.activeElement.tagName") == "SELECT":
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.type("worn")
+    page.keyboard.press("Tab")
+    page.keyboard.type("0.4")
+    page.keyboard.press("Control+Enter")
+    expect(found.get_by_text("How it ended")).to_be_visible()
+
+
+def test_a_step_that_is_open_is_entered_from_the_graph(page: Page, run: int):
+    page.goto(f"/runs/{run}")
+    page.get_by_role("button", name=re.compile("^measure")).focus()
+    page.keyboard.press("Enter")
+    found = page.get_by_role("complementary", name="Step measure")
+    expect(found).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(found).to_be_focused()
+
+
 @pytest.mark.requirement("UI-02", "UI-08")
 def test_a_person_claims_and_completes_a_step_with_its_form_by_keyboard(page: Page, run: int):
     found = panel(page, run, "measure", 2)

@@ -62,7 +62,7 @@ def test_a_definition_is_a_graph_with_lanes_fans_differences_and_live_counts(pag
     # A fork is labelled, and so is each branch of a condition.
     expect(page.locator("svg text.fan")).to_have_text(["AND", "OR"])
     labels = page.locator("svg text:not(.fan)").all_text_contents()
-    assert {"then", "otherwise"} <= {text.strip() for text in labels}
+    assert {"yes", "no"} <= {text.strip() for text in labels}
     for lane in ("default", "office", "engine"):
         expect(page.get_by_role("button", name=re.compile(rf"^{lane}\b"))).to_be_visible()
 

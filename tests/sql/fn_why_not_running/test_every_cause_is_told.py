@@ -23,7 +23,7 @@ NUMBER = r"\d+(?:\.\d+)?"
 
 # The situation, the cause, who can act, and the sentences as patterns.
 CAUSES: list[tuple[Situation, str, str, str, str]] = [
-    (stuck.ended, "ended", "nobody", "a has ended: completed.", "a đã kết thúc: completed."),
+    (stuck.ended, "ended", "nobody", "a has ended: Completed.", "a đã kết thúc: Hoàn thành."),
     (
         stuck.dead, "ended.dead", "reviewer", "a cannot be completed, and no attempt is left: it is dead.",
         "a không thể hoàn thành và đã hết lượt thử: it is dead.",

@@ -221,8 +221,8 @@ def test_the_reason_of_an_ended_unit_says_how_it_ended(engine: Engine):
     run_id = engine.start("w")
     session = engine.worker()
     engine.drain(session)
-    assert engine.why(engine.unit(run_id, "a"))[:2] == ("ended", "a has ended: completed.")
-    assert engine.why(run_id << 20)[1] == f"run {run_id} has ended: completed."
+    assert engine.why(engine.unit(run_id, "a"))[:2] == ("ended", "a has ended: Completed.")
+    assert engine.why(run_id << 20)[1] == f"run {run_id} has ended: Completed."
 
 
 def test_the_reason_of_a_run_is_that_of_its_first_open_step(engine: Engine):

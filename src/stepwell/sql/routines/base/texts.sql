@@ -20,7 +20,7 @@ begin
     end loop;
     for v_fact in
         select m.found[1] as key, coalesce(t.text_value, c.config_value ->> p_lang) as value
-        from regexp_matches(v_text, '\{((?:state|facet|vocab)\.[a-z_.]+)\}', 'g') as m (found)
+        from regexp_matches(v_text, '\{((?:state|facet|vocab|approval|proposal|receipt|cut_request)\.[a-z_.]+)\}', 'g') as m (found)
         left join stepwell.i18n_text as t on t.text_key = m.found[1] and t.lang = p_lang
         left join stepwell.dot_config as c on c.config_key = m.found[1]
     loop

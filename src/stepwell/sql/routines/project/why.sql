@@ -193,7 +193,10 @@ begin
         where f.tenant_id = p_unit.tenant_id and f.unit_id = p_unit.unit_id
         order by f.lease_no desc, f.failed_at desc limit 1;
     end if;
-    return query select 'ended', jsonb_build_object('name', p_name, 'state', p_unit.state_code, 'reason', left(v_reason, 300),
+    return query select 'ended', jsonb_build_object('name', p_name, 'reason', left(v_reason, 300), 'state', coalesce((
+                select format('{%s}', s.ui_label_i18n_key) from stepwell.state_machine_def as m
+                inner join stepwell.state_def as s on m.state_machine_id = s.state_machine_id
+                where m.active and m.scope = p_unit.scope and s.state_code = p_unit.state_code), p_unit.state_code),
             'variant', case when v_reason is not null then 'dead' end),
         case when p_unit.state_code in ('failed', 'cannot_complete') then 'reviewer' else 'nobody' end;
 end
