@@ -40,21 +40,25 @@ as $$
 declare
     v_now constant timestamptz := stepwell.now();
     v_kind text;
-    v_reads int;
+    v_setting text;
 begin
     if current_setting('transaction_isolation') <> 'read committed' and current_setting('transaction_read_only') = 'off' then
         perform stepwell._level_refuse();
     end if;
-    select t.tenant_id, t.principal_id, p.principal_name, t.token_id, t.kind, stepwell._reads_of(t.tenant_id, t.principal_id, t.verbs)
-    into tenant_id, principal_id, principal_name, token_id, v_kind, v_reads
+    -- One statement, because each costs a few microseconds in every bound transaction.
+    select t.tenant_id, t.principal_id, p.principal_name, t.token_id, t.kind, b.bound || stepwell._stamp_with(k.secret, b.bound)
+    into tenant_id, principal_id, principal_name, token_id, v_kind, v_setting
     from stepwell.access_token as t
     inner join stepwell.principal as p on t.tenant_id = p.tenant_id and t.principal_id = p.principal_id
-    where t.token_hash = p_token_hash and t.revoked_at is null and t.expires_at > v_now and p.is_active
+    cross join lateral stepwell._reads_at(t.tenant_id, t.principal_id, t.verbs) as r (reads)
+    cross join lateral (select stepwell._bound_text(t.tenant_id, t.principal_id, t.token_id, r.reads) as bound) as b
+    cross join stepwell.binding_key as k
+    where t.token_hash = p_token_hash and t.revoked_at is null and t.expires_at > v_now and p.is_active and k.only_one
         and (t.kind <> 'session' or t.last_seen_at + make_interval(secs => t.idle_seconds) > v_now);
     if not found then
         raise exception using errcode = 'SW007', column = 'token', message = 'the token is unknown, has expired or is revoked';
     end if;
-    perform stepwell._binding_set(tenant_id, principal_id, token_id, v_reads);
+    perform set_config('stepwell.binding', v_setting, true);
     if v_kind = 'session' and current_setting('transaction_read_only') = 'off' then
         perform stepwell._session_seen(tenant_id, token_id);
     end if;
@@ -96,13 +100,19 @@ language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
-    return (
-        select coalesce(max(1) filter (where a.verb = 'read'), 0) * case when bool_or(a.verb = 'payload.read') then 3 else 1 end
-        from stepwell.permission as a
-        where a.tenant_id in (0, p_tenant_id) and a.verb in ('read', 'payload.read') and (p_verbs is null or a.verb = any (p_verbs))
-            and a.role_name = any (text 'everybody' || array(select r.role_name from stepwell.principal_role as r
-                where r.tenant_id = p_tenant_id and r.principal_id = p_principal_id)));
+    return (select r.reads from stepwell._reads_at(p_tenant_id, p_principal_id, p_verbs) as r (reads));
 end
+$$;
+
+-- The same as a row. It has no settings of its own, so that PostgreSQL makes it part of the statement that calls it.
+create or replace function stepwell._reads_at(p_tenant_id int, p_principal_id bigint, p_verbs text[]) returns setof int
+language sql stable rows 1
+as $$
+    select coalesce(max(1) filter (where a.verb = 'read'), 0) * case when bool_or(a.verb = 'payload.read') then 3 else 1 end
+    from stepwell.permission as a
+    where a.tenant_id in (0, p_tenant_id) and a.verb in ('read', 'payload.read') and (p_verbs is null or a.verb = any (p_verbs))
+        and a.role_name = any (text 'everybody' || array(select r.role_name from stepwell.principal_role as r
+            where r.tenant_id = p_tenant_id and r.principal_id = p_principal_id))
 $$;
 
 -- The tenant that this transaction is bound to; null when it is bound to none.
@@ -146,8 +156,9 @@ begin
     if v_setting = '' then
         return split_part(stepwell._bound(), ':', 1)::int;
     end if;
-    -- As _bound, without one more call: a statement reads this for each of its tables.
-    return case when right(v_setting, 64) = stepwell._stamp_of(left(v_setting, -64))
+    -- As _bound, without two more calls: a statement reads this for each of its tables.
+    return case when right(v_setting, 64) = (select stepwell._stamp_with(k.secret, left(v_setting, -64))
+            from stepwell.binding_key as k where k.only_one)
         and split_part(v_setting, ':', 4) in ('1', '3') then split_part(v_setting, ':', 1)::int end;
 end
 $$;
@@ -262,8 +273,9 @@ begin
     if v_setting = '' or (p_actor is not null and split_part(v_setting, ':', 3) = '0' and stepwell._bound() is not null) then
         perform stepwell._development_bind(p_actor);
         v_bound := stepwell.bound_tenant();
-    elsif right(v_setting, 64) = stepwell._stamp_of(left(v_setting, -64)) then
-        -- As bound_tenant, without two more calls: every call that changes something comes here.
+    elsif right(v_setting, 64) = (select stepwell._stamp_with(k.secret, left(v_setting, -64))
+        from stepwell.binding_key as k where k.only_one) then
+        -- As bound_tenant, without three more calls: every call that changes something comes here.
         v_bound := split_part(v_setting, ':', 1)::int;
         -- It was bound while it was read only, and is not any more: the end of a savepoint takes `read only` back.
         if current_setting('transaction_isolation') <> 'read committed' and current_setting('transaction_read_only') = 'off'
