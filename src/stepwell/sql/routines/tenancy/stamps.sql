@@ -38,18 +38,6 @@ begin
 end
 $$;
 
--- Binds this transaction, where there is no token. _token_bound does the same in one statement with the look at the token.
-create or replace function stepwell._binding_set(p_tenant_id int, p_principal_id bigint, p_token_id bigint, p_reads int) returns void
-language plpgsql volatile
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_bound constant text := stepwell._bound_text(p_tenant_id, p_principal_id, p_token_id, p_reads);
-begin
-    perform set_config('stepwell.binding', v_bound || stepwell._stamp_of(v_bound), true);
-end
-$$;
-
 -- What is bound, as the text that a stamp is made of.
 create or replace function stepwell._bound_text(p_tenant_id int, p_principal_id bigint, p_token_id bigint, p_reads int) returns text
 language sql stable parallel safe
