@@ -113,7 +113,8 @@ def executors(context: typer.Context, lang: LanguageOption = "en", as_json: Json
     for row in found:
         made.add_row(
             row.executor, str(row.alive_count), str(row.silent_count), f"{row.slots_in_use}/{row.slot_count}",
-            _said(row, lang), _stop(row.frozen_at, _word("frozen", lang), row.frozen_by, row.frozen_reason) or "",
+            _said(row, lang),
+            _stop(_word("frozen", lang), row.frozen_by, row.frozen_reason) if row.frozen_at else "",
         )  # fmt: skip
     console().print(made)
 
@@ -213,10 +214,8 @@ def _said(row: WorkerRow | ExecutorRow, lang: Lang) -> Text:
     return Text(said or "–", style=row.colour or "dim")
 
 
-def _stop(at: object, word: str, by: str | None, reason: str | None) -> str | None:
+def _stop(word: str, by: str | None, reason: str | None) -> str:
     """Only the first tenant is told by whom and why."""
-    if at is None:
-        return None
     return word if by is None else f"{word}, {by}: {reason}"
 
 
@@ -236,8 +235,8 @@ def _lines(row: WorkerRow, lang: Lang) -> list[tuple[str, str | None]]:
         ("silent after", f"{row.silent_after_seconds} s"),
         ("since", moment(row.started_at)),
         ("closed", moment(row.closed_at) if row.closed_at else None),
-        ("frozen", row.frozen_at and _stop(row.frozen_at, moment(row.frozen_at), row.frozen_by, row.frozen_reason)),
-        ("draining", row.drain_at and _stop(row.drain_at, moment(row.drain_at), row.drain_by, row.drain_reason)),
+        ("frozen", _stop(moment(row.frozen_at), row.frozen_by, row.frozen_reason) if row.frozen_at else None),
+        ("draining", _stop(moment(row.drain_at), row.drain_by, row.drain_reason) if row.drain_at else None),
     ]
 
 
