@@ -41,6 +41,7 @@ CALLERS_SEARCH_PATH: dict[str, str] = {
         ("_transition_problems", "_run_of", "_run_unit", "_run_last", "_unit_no", "_has_ended"), INLINED
     ),
     **dict.fromkeys(("_run_has_ended", "_attempt_no", "_step_key"), INLINED),
+    **dict.fromkeys(("_reads_at", "_bound_text", "_stamp_with"), INLINED),
     **dict.fromkeys(("_workspace_of", "_walked_count", "_walked_far", "_is_same_lane"), INLINED),
     **dict.fromkeys(("_sent_size", "_value_size", "_utc_text", "_json_text"), INLINED),
     **dict.fromkeys(

@@ -113,7 +113,8 @@ def executors(context: typer.Context, lang: LanguageOption = "en", as_json: Json
     for row in found:
         made.add_row(
             row.executor, str(row.alive_count), str(row.silent_count), f"{row.slots_in_use}/{row.slot_count}",
-            _said(row, lang), _stop(_word("frozen", lang), row.frozen_by, row.frozen_reason) or "",
+            _said(row, lang),
+            _stop(_word("frozen", lang), row.frozen_by, row.frozen_reason) if row.frozen_at else "",
         )  # fmt: skip
     console().print(made)
 
@@ -213,8 +214,9 @@ def _said(row: WorkerRow | ExecutorRow, lang: Lang) -> Text:
     return Text(said or "–", style=row.colour or "dim")
 
 
-def _stop(word: str, by: str | None, reason: str | None) -> str | None:
-    return None if by is None else f"{word}, {by}: {reason}"
+def _stop(word: str, by: str | None, reason: str | None) -> str:
+    """Only the first tenant is told by whom and why."""
+    return word if by is None else f"{word}, {by}: {reason}"
 
 
 def _lines(row: WorkerRow, lang: Lang) -> list[tuple[str, str | None]]:

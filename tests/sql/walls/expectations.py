@@ -41,7 +41,7 @@ GLOBAL = {
     "verb": "the verbs",
     "why_cause": "causes and what helps",
     "worker_session": "names and slots of workers; they serve every tenant",
-    "worker_stop": "which workers and executors must not claim, and why",
+    "worker_stop": "which workers and executors must not claim",
 }
 
 # Functions that run as the owner and need no binding, and why this is harmless.
@@ -50,6 +50,7 @@ HARMLESS = {
     "_step_is_own": "whether a step of the bound tenant is work of the caller",
     "_leased_units": "units for readers of the bound tenant, none for every other",
     "_leased_count": "counts only for readers of the bound tenant, 0 for every other",
+    "_stop_told": "words of the first tenant, for its readers only",
     "_transaction_holder": "process and program of who holds a row; no text of a query, nothing of a tenant",
     "_reader_waits_since": "a time for readers of the bound tenant, null for every other",
     "bound_tenant": "the tenant of the caller",

@@ -112,8 +112,9 @@ class RunText(NamedTuple):
 
 def run_text(tenant: int, run_id: int) -> Call[RunText | None]:
     return Call(
-        f"select r.run_id, {_SHOWN} from stepwell.workflow_run as r where r.tenant_id = %s and r.run_id = %s",
-        (tenant, run_id),
+        f"select r.run_id, {_SHOWN} from stepwell.workflow_run as r"
+        " where r.tenant_id = %s and r.run_id = %s and r.unit_id = %s",
+        (tenant, run_id, run_id << 20),
         lambda rows: RunText(*rows[0]) if rows else None,
     )
 

@@ -78,7 +78,11 @@ from stepwell.work_unit as u
 left join stepwell.workflow_step_def as d
     on u.scope = 'step' and u.tenant_id = d.tenant_id and u.version_id = d.version_id and u.def_no = d.step_no
 left join stepwell.task_detail as t on u.scope = 'task' and u.tenant_id = t.tenant_id and u.unit_id = t.unit_id
-inner join stepwell.run_detail as r on u.tenant_id = r.tenant_id and stepwell._run_of(u.unit_id) = r.run_id
+-- Under row level security a join would read every run of the tenant.
+cross join lateral (
+    select x.tenant_id, x.workflow_id from stepwell.run_detail as x
+    where x.tenant_id = u.tenant_id and x.run_id = stepwell._run_of(u.unit_id) offset 0
+) as r
 inner join stepwell.workflow_registry as w on r.tenant_id = w.tenant_id and r.workflow_id = w.workflow_id
 left join stepwell.person as p on u.tenant_id = p.tenant_id and u.pic_id = p.person_id
 left join stepwell.step_block as b on u.tenant_id = b.tenant_id and u.unit_id = b.unit_id

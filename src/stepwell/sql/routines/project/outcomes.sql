@@ -9,7 +9,11 @@ select
     case when u.state_code = 'completed' and (select stepwell.payload_tenant()) is not null
         then stepwell._run_result(r.tenant_id, r.run_id) end as result
 from stepwell.run_detail as r
-inner join stepwell.work_unit as u on r.tenant_id = u.tenant_id and stepwell._run_unit(r.run_id) = u.unit_id;
+-- Under row level security a join would read every unit of the tenant.
+cross join lateral (
+    select x.state_code from stepwell.work_unit as x
+    where x.tenant_id = r.tenant_id and x.unit_id = stepwell._run_unit(r.run_id) offset 0
+) as u;
 
 -- The state of every unit that workers execute, and the output of its last lease.
 create or replace view stepwell.v_job_outcome with (security_invoker = true) as

@@ -1,6 +1,19 @@
 -- Workers as people see them: one row for each worker, with its heartbeat, what it serves, whether it may claim, and the sentence
 -- of the engine about it.
 
+-- Who stopped a worker or an executor, and why. Only the first tenant stops them, so these are words of its people; that
+-- something is stopped everybody sees, because workers serve every tenant. It runs as owner and compares the tenant itself.
+create or replace function stepwell._stop_told(p_stop_id bigint, out stopped_by text, out reason text)
+language plpgsql stable security definer
+set search_path = stepwell, pg_temp
+as $$
+begin
+    if p_stop_id is not null and (stepwell.read_tenant() = 1 or stepwell._acts_for_all()) then
+        select w.stopped_by, w.reason into stopped_by, reason from stepwell.worker_stop as w where w.stop_id = p_stop_id;
+    end if;
+end
+$$;
+
 -- One row for each session of a worker. status is that of the worst of its executors: alive, silent or closed.
 create or replace view stepwell.v_worker with (security_invoker = true) as
 select
@@ -21,11 +34,11 @@ select
     h.silent_after_seconds,
     h.frozen_executors,
     f.stopped_at as frozen_at,
-    f.stopped_by as frozen_by,
-    f.reason as frozen_reason,
+    ft.stopped_by as frozen_by,
+    ft.reason as frozen_reason,
     d.stopped_at as drain_at,
-    d.stopped_by as drain_by,
-    d.reason as drain_reason,
+    dt.stopped_by as drain_by,
+    dt.reason as drain_reason,
     d.stop_id is not null and s.closed_at is null and s.held_count = 0 and s.last_ok_at > d.stopped_at as is_drained,
     case when s.handler_ids is not null then array(select n.operation_name from stepwell.handler as n
         where n.handler_id = any (s.handler_ids) and n.operation_name not in ('stepwell.evaluate', 'job_workflow_refresh')
@@ -41,7 +54,9 @@ cross join lateral (
     from stepwell.queue_heartbeat as q where q.session_id = s.session_id
 ) as h
 left join stepwell.worker_stop as f on f.stop_kind = 'frozen' and s.worker_name = f.worker_name
-left join stepwell.worker_stop as d on d.stop_kind = 'drain' and s.worker_name = d.worker_name;
+left join stepwell.worker_stop as d on d.stop_kind = 'drain' and s.worker_name = d.worker_name
+cross join lateral stepwell._stop_told(f.stop_id) as ft
+cross join lateral stepwell._stop_told(d.stop_id) as dt;
 
 -- One row for each executor: how many workers serve it, and whether it is frozen.
 create or replace view stepwell.v_executor with (security_invoker = true) as
@@ -58,10 +73,11 @@ select
         (select (f.config_value #>> '{}')::float from stepwell.dot_config as f where f.config_key = 'heartbeat.threshold.default'), 60))::int
         as silent_after_seconds,
     w.stopped_at as frozen_at,
-    w.stopped_by as frozen_by,
-    w.reason as frozen_reason
+    wt.stopped_by as frozen_by,
+    wt.reason as frozen_reason
 from stepwell.executor_class as c
 left join stepwell.worker_stop as w on c.executor_class_id = w.executor_class_id
+cross join lateral stepwell._stop_told(w.stop_id) as wt
 left join lateral (
     select count(*) filter (where q.status = 'alive') as alive_count, count(*) filter (where q.status = 'silent') as silent_count,
         sum(q.slot_count) filter (where q.status = 'alive') as slot_count,

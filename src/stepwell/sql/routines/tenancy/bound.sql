@@ -40,21 +40,25 @@ as $$
 declare
     v_now constant timestamptz := stepwell.now();
     v_kind text;
-    v_reads int;
+    v_setting text;
 begin
     if current_setting('transaction_isolation') <> 'read committed' and current_setting('transaction_read_only') = 'off' then
         perform stepwell._level_refuse();
     end if;
-    select t.tenant_id, t.principal_id, p.principal_name, t.token_id, t.kind, stepwell._reads_of(t.tenant_id, t.principal_id, t.verbs)
-    into tenant_id, principal_id, principal_name, token_id, v_kind, v_reads
+    -- One statement, because each costs a few microseconds in every bound transaction.
+    select t.tenant_id, t.principal_id, p.principal_name, t.token_id, t.kind, b.bound || stepwell._stamp_with(k.secret, b.bound)
+    into tenant_id, principal_id, principal_name, token_id, v_kind, v_setting
     from stepwell.access_token as t
     inner join stepwell.principal as p on t.tenant_id = p.tenant_id and t.principal_id = p.principal_id
-    where t.token_hash = p_token_hash and t.revoked_at is null and t.expires_at > v_now and p.is_active
+    cross join lateral stepwell._reads_at(t.tenant_id, t.principal_id, t.verbs) as r (reads)
+    cross join lateral (select stepwell._bound_text(t.tenant_id, t.principal_id, t.token_id, r.reads) as bound) as b
+    cross join stepwell.binding_key as k
+    where t.token_hash = p_token_hash and t.revoked_at is null and t.expires_at > v_now and p.is_active and k.only_one
         and (t.kind <> 'session' or t.last_seen_at + make_interval(secs => t.idle_seconds) > v_now);
     if not found then
         raise exception using errcode = 'SW007', column = 'token', message = 'the token is unknown, has expired or is revoked';
     end if;
-    perform stepwell._binding_set(tenant_id, principal_id, token_id, v_reads);
+    perform set_config('stepwell.binding', v_setting, true);
     if v_kind = 'session' and current_setting('transaction_read_only') = 'off' then
         perform stepwell._session_seen(tenant_id, token_id);
     end if;
@@ -131,8 +135,9 @@ begin
     if v_setting = '' then
         return split_part(stepwell._bound(), ':', 1)::int;
     end if;
-    -- As _bound, without one more call: a statement reads this for each of its tables.
-    return case when right(v_setting, 64) = stepwell._stamp_of(left(v_setting, -64))
+    -- As _bound, without two more calls: a statement reads this for each of its tables.
+    return case when right(v_setting, 64) = (select stepwell._stamp_with(k.secret, left(v_setting, -64))
+            from stepwell.binding_key as k where k.only_one)
         and split_part(v_setting, ':', 4) in ('1', '3', '5', '7') then split_part(v_setting, ':', 1)::int end;
 end
 $$;
@@ -183,51 +188,6 @@ begin
 end
 $$;
 
--- The tenant with this code, for a program that connects: the bound one, or any for a caller that needs no binding.
--- Locks: none.
--- Idempotency: reads only.
--- Raises: SW002 when there is none; SW007 when the transaction is bound to another tenant, or to none and must be.
-create or replace function stepwell.fn_tenant_find(p_tenant_code text) returns int
-language plpgsql stable security definer
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_tenant_id constant int := (select t.tenant_id from stepwell.tenant as t where t.tenant_code = p_tenant_code);
-begin
-    if coalesce(current_setting('stepwell.binding', true), '') <> '' or not stepwell._acts_for_all() then
-        if stepwell.bound_tenant() <> v_tenant_id or (stepwell.bound_tenant() is not null and v_tenant_id is null) then
-            -- The same for a tenant that does not exist: nobody learns which tenants there are.
-            raise exception using errcode = 'SW007', column = 'tenant',
-                message = format('this transaction is bound to another tenant than %s', p_tenant_code);
-        end if;
-        perform stepwell._tenant_bound(v_tenant_id);
-    end if;
-    if v_tenant_id is null then
-        raise exception using errcode = 'SW002', column = 'tenant', message = format('tenant %s does not exist', p_tenant_code),
-            hint = coalesce(stepwell.fn_name_suggest(0, 'tenant', p_tenant_code), '');
-    end if;
-    return v_tenant_id;
-end
-$$;
-
--- Which tenant a program that connects acts for, and who acts there if it names nobody: the bound principal, also that of the
--- development mode. Without a code it is the bound tenant.
--- Locks: none.
--- Idempotency: reads only.
--- Raises: SW002 and SW007 as fn_tenant_find.
-create or replace function stepwell.fn_caller_read(p_tenant_code text default null) returns table (tenant_id int, principal_name text)
-language plpgsql stable security definer
-set search_path = stepwell, pg_temp
-as $$
-declare
-    v_tenant_id constant int := case when p_tenant_code is null then stepwell.bound_tenant() else stepwell.fn_tenant_find(p_tenant_code) end;
-begin
-    perform stepwell._tenant_bound(v_tenant_id);
-    return query select v_tenant_id, (select p.principal_name from stepwell.principal as p
-        where p.tenant_id = v_tenant_id and p.tenant_id = stepwell.bound_tenant() and p.principal_id = stepwell.bound_principal());
-end
-$$;
-
 -- Refuses to act for another tenant than the transaction is bound to. Functions that change something run as their
 -- owner, so row level security does not hold in them; they call this first. In development mode an unbound caller is bound
 -- here, to whom it names.
@@ -247,8 +207,9 @@ begin
     if v_setting = '' or (p_actor is not null and split_part(v_setting, ':', 3) = '0' and stepwell._bound() is not null) then
         perform stepwell._development_bind(p_actor);
         v_bound := stepwell.bound_tenant();
-    elsif right(v_setting, 64) = stepwell._stamp_of(left(v_setting, -64)) then
-        -- As bound_tenant, without two more calls: every call that changes something comes here.
+    elsif right(v_setting, 64) = (select stepwell._stamp_with(k.secret, left(v_setting, -64))
+        from stepwell.binding_key as k where k.only_one) then
+        -- As bound_tenant, without three more calls: every call that changes something comes here.
         v_bound := split_part(v_setting, ':', 1)::int;
         -- It was bound while it was read only, and is not any more: the end of a savepoint takes `read only` back.
         if current_setting('transaction_isolation') <> 'read committed' and current_setting('transaction_read_only') = 'off'
@@ -285,6 +246,18 @@ begin
             where o.tenant_id = d.tenant_id and o.principal_id = d.principal_id and o.is_active)
         order by p.principal_id = d.principal_id
         limit 1) as n;
+end
+$$;
+
+-- Binds this transaction, where there is no token. _token_bound does the same in one statement with the look at the token.
+create or replace function stepwell._binding_set(p_tenant_id int, p_principal_id bigint, p_token_id bigint, p_reads int) returns void
+language plpgsql volatile
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_bound constant text := stepwell._bound_text(p_tenant_id, p_principal_id, p_token_id, p_reads);
+begin
+    perform set_config('stepwell.binding', v_bound || stepwell._stamp_of(v_bound), true);
 end
 $$;
 

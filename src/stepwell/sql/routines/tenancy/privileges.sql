@@ -115,8 +115,8 @@ as $$
             fn_sign_in_salt, fn_sign_in, fn_sign_out, fn_sessions_read, fn_sessions_revoke, fn_password_set, fn_link_create, fn_link_use,
             fn_link_enter, fn_account_read, fn_roles_read, fn_tokens_page,
             fn_slack_user_map, fn_slack_user_unmap,
-            fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _leased_units, _transaction_holder, _reader_waits_since, _step_is_own, _approval_is_asked}'),
-        ('reader', '{fn_run_state_at, fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _leased_units, _transaction_holder, _reader_waits_since, _step_is_own, _approval_is_asked}')
+            fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _leased_units, _transaction_holder, _reader_waits_since, _stop_told, _step_is_own, _approval_is_asked}'),
+        ('reader', '{fn_run_state_at, fn_run_critical_path, fn_run_blocked_downstream, _leased_count, _leased_units, _transaction_holder, _reader_waits_since, _stop_told, _step_is_own, _approval_is_asked}')
     ) as p (process, function_names)
     cross join lateral unnest(p.function_names) as f (function_name)
 $$;
@@ -129,7 +129,7 @@ set search_path = stepwell, pg_temp
 as $$
     values ('binding_key', null), ('credential', null), ('access_token', null), ('worker_lease', null),
     ('development_mode', null), ('demo', null), ('sign_in_throttle', null), ('http_trigger', null), ('http_answer', null), ('saved_view', null), ('workflow_step_permission', null), ('information_unit_permission', null),
-    ('workflow_version', 'graph'), ('worker_session', 'session_key_hash'),
+    ('workflow_version', 'graph'), ('worker_session', 'session_key_hash'), ('worker_stop', 'stopped_by'), ('worker_stop', 'reason'),
     ('run_detail', 'input'), ('job_detail', 'payload'), ('approval_detail', 'about'), ('workflow_schedule', 'input'),
     ('action_receipt', 'request_metadata'), ('action_receipt', 'response_metadata'), ('action_receipt', 'prior'),
     ('action_receipt', 'reversal'), ('event_inbox', 'payload'), ('unit_wake', 'payload'), ('event_validation_audit', 'payload')

@@ -24,16 +24,22 @@ language plpgsql stable
 set search_path = stepwell, pg_temp
 as $$
 begin
-    return (
-        select case when bool_or(a.verb = 'read') then case when bool_or(a.verb = 'payload.read') then 3 else 1 end
-            + case when not bool_or(a.verb = 'step.read_all') and stepwell._rows_hide(p_tenant_id, p_principal_id) then 4 else 0 end
-            else 0 end
-        from stepwell.permission as a
-        where a.tenant_id in (0, p_tenant_id) and a.verb in ('read', 'payload.read', 'step.read_all')
-            and (p_verbs is null or a.verb = any (p_verbs))
-            and a.role_name = any (text 'everybody' || array(select r.role_name from stepwell.principal_role as r
-                where r.tenant_id = p_tenant_id and r.principal_id = p_principal_id)));
+    return (select r.reads from stepwell._reads_at(p_tenant_id, p_principal_id, p_verbs) as r (reads));
 end
+$$;
+
+-- The same as a row. It has no settings of its own, so that PostgreSQL makes it part of the statement that calls it.
+create or replace function stepwell._reads_at(p_tenant_id int, p_principal_id bigint, p_verbs text[]) returns setof int
+language sql stable rows 1
+as $$
+    select case when bool_or(a.verb = 'read') then case when bool_or(a.verb = 'payload.read') then 3 else 1 end
+        + case when not bool_or(a.verb = 'step.read_all') and stepwell._rows_hide(p_tenant_id, p_principal_id) then 4 else 0 end
+        else 0 end
+    from stepwell.permission as a
+    where a.tenant_id in (0, p_tenant_id) and a.verb in ('read', 'payload.read', 'step.read_all')
+        and (p_verbs is null or a.verb = any (p_verbs))
+        and a.role_name = any (text 'everybody' || array(select r.role_name from stepwell.principal_role as r
+            where r.tenant_id = p_tenant_id and r.principal_id = p_principal_id))
 $$;
 
 -- Whether rows of permission keep anything from somebody with these roles. Most tenants have none.

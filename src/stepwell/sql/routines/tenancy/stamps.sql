@@ -38,30 +38,29 @@ begin
 end
 $$;
 
--- Binds this transaction: the one place that makes a binding.
-create or replace function stepwell._binding_set(p_tenant_id int, p_principal_id bigint, p_token_id bigint, p_reads int) returns void
-language plpgsql volatile
+-- What is bound, as the text that a stamp is made of.
+create or replace function stepwell._bound_text(p_tenant_id int, p_principal_id bigint, p_token_id bigint, p_reads int) returns text
+language sql stable parallel safe
+as $$ select concat_ws(':', p_tenant_id, p_principal_id, p_token_id, p_reads, '') $$;
+
+-- The stamp of a binding, with the key of this database.
+create or replace function stepwell._stamp_of(p_bound text) returns text
+language plpgsql stable parallel restricted
 set search_path = stepwell, pg_temp
 as $$
-declare
-    v_bound constant text := concat_ws(':', p_tenant_id, p_principal_id, p_token_id, p_reads, '');
 begin
-    perform set_config('stepwell.binding', v_bound || stepwell._stamp_of(v_bound), true);
+    return (select stepwell._stamp_with(k.secret, p_bound) from stepwell.binding_key as k where k.only_one);
 end
 $$;
 
 -- The stamp of a binding: a keyed hash over what is bound and where. What is hashed with the key always has the length of a
 -- hash, so no stamp can be made longer into another one. A backend is told by its process and the start of
 -- the server; transaction_timestamp() has microseconds and differs in its next transaction. These three have a fixed length
--- as they are sent, so no text can stand for another one with another place.
-create or replace function stepwell._stamp_of(p_bound text) returns text
-language plpgsql stable parallel restricted
-set search_path = stepwell, pg_temp
+-- as they are sent, so no text can stand for another one with another place. The function proves nothing: only the owner reads
+-- the key. It has no settings of its own, so that PostgreSQL makes it part of the statement that calls it.
+create or replace function stepwell._stamp_with(p_secret bytea, p_bound text) returns text
+language sql stable parallel restricted
 as $$
-declare
-    v_secret constant bytea := (select k.secret from stepwell.binding_key as k where k.only_one);
-begin
-    return encode(sha256(v_secret || sha256(convert_to(p_bound, 'UTF8') || int4send(pg_backend_pid())
-        || timestamptz_send(pg_postmaster_start_time()) || timestamptz_send(transaction_timestamp()))), 'hex');
-end
+    select encode(sha256(p_secret || sha256(convert_to(p_bound, 'UTF8') || int4send(pg_backend_pid())
+        || timestamptz_send(pg_postmaster_start_time()) || timestamptz_send(transaction_timestamp()))), 'hex')
 $$;
