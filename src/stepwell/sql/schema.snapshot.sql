@@ -8187,6 +8187,9 @@ create function stepwell._target_readings(p_target text) returns text[] language
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._tasks_begin(p_tenant_id integer, p_step_ids bigint[])
+create function stepwell._tasks_begin(p_tenant_id integer, p_step_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
+
 -- function: stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._tasks_cancel(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -8195,6 +8198,9 @@ create function stepwell._tasks_fail(p_tenant_id integer, p_unit_ids bigint[], p
 
 -- function: stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb)
 create function stepwell._tasks_open(p_tenant_id integer, p_step_run_id bigint, p_tasks jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._tasks_reinstate(p_tenant_id integer, p_step_ids bigint[], p_actor text, p_evidence jsonb)
+create function stepwell._tasks_reinstate(p_tenant_id integer, p_step_ids bigint[], p_actor text, p_evidence jsonb) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._template_graph(p_template jsonb)
 create function stepwell._template_graph(p_template jsonb) returns jsonb language sql stable set search_path=stepwell, pg_temp set standard_conforming_strings=on;
