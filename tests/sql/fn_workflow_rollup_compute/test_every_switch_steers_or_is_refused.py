@@ -136,6 +136,16 @@ def test_kept_and_computed_agree_under_every_policy_that_is_accepted(engine: Eng
             "weighted: weights: the roll-up has no weights",
         ),
         (
+            "update {} set policy_config_jsonb = policy_config_jsonb || '{{\"weights\": {{\"red\": 3}}}}'"
+            " where policy_config_jsonb ->> 'rule' = 'R-2'",
+            "wait_is_at_most_yellow: weights: the roll-up has no weights",
+        ),
+        (
+            "update {} set policy_config_jsonb = jsonb_set(policy_config_jsonb, '{{classes,0,weight}}', '3')"
+            " where policy_config_jsonb ->> 'rule' = 'R-1'",
+            "classes: weight: is unknown; accepted: semantic_class, colour, rank",
+        ),
+        (
             "insert into {} (state_machine_id, policy_code, policy_config_jsonb, description)"
             " values ('workflow_run.1', 'other', '{{\"colour\": \"red\"}}', 'x')",
             "other: rule: must be one of R-1 to R-6",

@@ -34,6 +34,12 @@ as $$
         cross join lateral jsonb_object_keys(p.config) as s (switch)
         where k.rule is not null and not s.switch = any (k.switches) or (k.rule is null and s.switch in ('weights', 'weight'))
         union all
+        select 1, format('%s: classes: %s: is unknown; accepted: semantic_class, colour, rank', p.policy_code, s.switch)
+        from policy as p
+        cross join lateral jsonb_path_query(p.config, '$.classes[*] ? (@.type() == "object")') as c (class)
+        cross join lateral jsonb_object_keys(c.class) as s (switch)
+        where p.rule = 'R-1' and s.switch not in ('semantic_class', 'colour', 'rank')
+        union all
         select 2, format('%s: rule: must be one of R-1 to R-6', p.policy_code)
         from policy as p where not exists (select from known as k where k.rule = p.rule)
         union all
