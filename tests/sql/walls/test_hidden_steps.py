@@ -262,3 +262,25 @@ def test_the_rows_are_set_by_who_changes_rights_and_told_in_the_log(db: psycopg.
     told = {"kind": "step", "name": "order", "step": f"{MARK}-check"}
     assert [row[0] for row in rows] == [told | {"roles": ["audit", "finance"]}, told | {"roles": []}]
     assert db.execute("select * from fn_permissions_read(1)").fetchall() == []
+
+
+@pytest.mark.parametrize("otherwise", [None, f"{MARK}-c"])
+def test_a_branch_without_a_step_that_is_shown_names_no_way(engine: Engine, otherwise: str | None):
+    """After the condition comes what follows it, whichever way it decides: that is no line of a branch."""
+    db = engine.db
+    given = {} if otherwise is None else {"otherwise": sw.Operation(otherwise)}
+    choice = sw.Conditional("$.input.x == 1", then=sw.Operation(f"{MARK}-b"), id="choice", **given)
+    flow = sw.Workflow("choice", sw.Sequential(sw.Operation("a"), choice, sw.Operation("e")))
+    db.execute("select fn_workflow_publish(1, %s, 'ada')", (freeze(flow).canonical.decode(),))
+    for step in (f"{MARK}-b", otherwise):
+        if step is not None:
+            db.execute("select fn_step_permission_set(1, 'choice', %s, '{finance}')", (step,))
+    with as_role(db, "stepwell_api", token(db, 1, "clerk", ["stranger"])):
+        (document,) = db.execute("select document from v_workflow_version").fetchone()  # type: ignore[misc]
+    assert MARK not in json.dumps(document)
+    numbers = {step["id"]: step["no"] for step in document["steps"]}
+    assert document["edges"] == [
+        {"from": numbers["a"], "to": numbers["choice"]},
+        {"from": numbers["choice"], "to": numbers["e"]},
+    ]
+    draw(Graph.from_stored(document), "hash", "role", step_numbers(document))

@@ -264,7 +264,7 @@ language sql immutable
 set search_path = stepwell, pg_temp
 as $$
     with recursive edge as (
-        select (e.value ->> 'from')::int as from_no, (e.value ->> 'to')::int as to_no, e.value -> 'branch' as branch
+        select (e.value ->> 'from')::int as from_no, (e.value ->> 'to')::int as to_no, (e.value ->> 'branch')::int as branch
         from jsonb_array_elements(p_graph -> 'edges') as e
     ), branch as (
         select b.value as body, (b.value ->> 'no')::int as no,
@@ -287,7 +287,7 @@ as $$
             where not (s.value ->> 'no')::int = any (p_hidden)),
         'edges', (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('from', w.from_no, 'to', w.to_no, 'branch', w.branch))
             order by w.from_no, w.to_no), '[]')
-            from (select x.from_no, x.to_no, (array_agg(x.branch order by x.branch nulls last))[1] as branch from walk as x
+            from (select x.from_no, x.to_no, case when count(distinct coalesce(x.branch, 0)) = 1 then min(x.branch) end as branch from walk as x
                 where not x.to_no = any (p_hidden) group by x.from_no, x.to_no) as w),
         'branches', (select coalesce(jsonb_agg(case when (b.body ->> 'parent')::int = any (g.nos) then b.body - 'parent' else b.body end
             order by b.no), '[]') from branch as b where not b.is_hidden))
