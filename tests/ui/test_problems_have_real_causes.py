@@ -21,7 +21,6 @@ from tests.acceptance.working import WorkerProcess, worker
 from tests.sql.drive import Engine, human, operation
 from tests.support.clock import Clock
 from tests.support.deciding import deciding
-from tests.support.roles import process_environment
 from tests.support.wait import until_row
 
 APP = Path(__file__).with_name("failing_app.py")
@@ -37,6 +36,11 @@ SETTINGS = {
     "approval.required.workflow_cancel": "false",
     "event_lag.threshold.p99.log.reader:mail": "3000",
 }
+TIMELINES = {
+    "dead_letter": "step.escalated", "silent_worker": "step.started", "overdue_step": "step.deadline_missed",
+    "schema_violation": "step.completed", "event_lag": "event_lag.breached", "failed_cut": "problem.opened",
+    "orphan_workflow": "workflow.started",
+}  # fmt: skip
 TAMPER = "update run_progress set completed_count = completed_count {} where run_id = %s"
 
 
@@ -170,8 +174,12 @@ def resolve(
     page.get_by_test_id("subjects").get_by_role("button", name="run 3").click()
     expect(facts).to_contain_text("completed_count: counted")
     expect(facts).to_contain_text("What helps:")
-    row(page, "schema_violation").get_by_role("link").first.click()
-    expect(facts.get_by_role("link", name="Timeline")).to_be_visible()
+    # Each leads to the events behind it, also what has no run.
+    for category, event in TIMELINES.items():
+        row(page, category).get_by_role("link").first.click()
+        facts.get_by_role("link", name="Timeline").click()
+        expect(page.get_by_role("row").filter(has_text=event).first).to_be_visible()
+        page.get_by_role("link", name="Problems").first.click()
     # The lost run is given up, and the row is as before; the keeper checks both again after a minute.
     engine.one("select fn_run_cancel(1, %s, 'ada')", (lost,))
     counted(page, 0, "orphan_workflow")
@@ -207,6 +215,6 @@ def flips(db: psycopg.Connection) -> list[tuple[int]]:
     """Closed problems that no event of the log resolves."""
     return db.execute(
         "select p.problem_id from governance_problem as p where p.closed_at is not null and not exists ("
-        "select from event_log as e where e.event_id = p.closed_event_id and e.event_type = 'problem.resolved'"
-        " and e.payload ->> 'problem_id' = p.problem_id::text)"
+        "select from event_log as e where e.event_id = p.closed_event_id"
+        " and e.event_type = 'problem.resolved' and e.payload ->> 'problem_id' = p.problem_id::text)"
     ).fetchall()
