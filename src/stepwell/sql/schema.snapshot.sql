@@ -462,7 +462,8 @@ create table stepwell.dlq_replay_request (
     outcome_at timestamp with time zone,
     outcome_jsonb jsonb,
     plan_id bigint,
-    stage_no smallint
+    stage_no smallint,
+    replay_state text
 );
 alter table stepwell.dlq_replay_request enable row level security;
 -- granted to stepwell_api: select
@@ -717,7 +718,8 @@ create table stepwell.governance_problem (
     closed_at timestamp with time zone,
     closed_event_id bigint,
     closed_by text,
-    title text
+    title text,
+    since_at timestamp with time zone not null
 );
 alter table stepwell.governance_problem enable row level security;
 -- granted to stepwell_api: select
@@ -2271,6 +2273,9 @@ alter table stepwell.dlq_replay_plan add constraint stages_are_few CHECK (((card
 -- constraint: stepwell.dlq_replay_request.dlq_replay_request_pkey
 alter table stepwell.dlq_replay_request add constraint dlq_replay_request_pkey PRIMARY KEY (tenant_id, replay_request_id);
 
+-- constraint: stepwell.dlq_replay_request.proposal_state_is_known
+alter table stepwell.dlq_replay_request add constraint proposal_state_is_known CHECK ((proposal_state = ANY (ARRAY['draft'::text, 'submitted'::text, 'review'::text, 'approved'::text, 'rejected'::text, 'merged'::text])));
+
 -- constraint: stepwell.dlq_replay_request.replay_approval_exists
 alter table stepwell.dlq_replay_request add constraint replay_approval_exists FOREIGN KEY (tenant_id, approval_id) REFERENCES stepwell.approval_detail(tenant_id, approval_id);
 
@@ -2278,7 +2283,15 @@ alter table stepwell.dlq_replay_request add constraint replay_approval_exists FO
 alter table stepwell.dlq_replay_request add constraint replay_is_requested_once UNIQUE (tenant_id, idempotency_key);
 
 -- constraint: stepwell.dlq_replay_request.replay_state_is_known
-alter table stepwell.dlq_replay_request add constraint replay_state_is_known CHECK ((proposal_state = ANY (ARRAY['submitted'::text, 'scheduled'::text, 'completed'::text, 'failed'::text, 'rejected'::text])));
+alter table stepwell.dlq_replay_request add constraint replay_state_is_known CHECK ((replay_state = ANY (ARRAY['scheduled'::text, 'completed'::text, 'failed'::text])));
+
+-- constraint: stepwell.dlq_replay_request.what_is_merged_is_scheduled
+alter table stepwell.dlq_replay_request add constraint what_is_merged_is_scheduled CHECK (
+CASE proposal_state
+    WHEN 'merged'::text THEN (replay_state IS NOT NULL)
+    WHEN 'approved'::text THEN (COALESCE(replay_state, 'failed'::text) = 'failed'::text)
+    ELSE (replay_state IS NULL)
+END);
 
 -- constraint: stepwell.dot_config.config_key_is_namespaced
 alter table stepwell.dot_config add constraint config_key_is_namespaced CHECK (((config_key ~ '^[a-z][a-z0-9_]*(\.[a-zA-Z0-9_]+)+$'::text) OR (config_key ~ '^event_lag\.threshold\.p(50|95|99)\.[a-z]+\.[^[:cntrl:]]{1,255}$'::text)));
@@ -2393,6 +2406,9 @@ alter table stepwell.governance_problem add constraint governance_problem_pkey P
 
 -- constraint: stepwell.governance_problem.it_is_closed_by_an_event
 alter table stepwell.governance_problem add constraint it_is_closed_by_an_event CHECK ((((closed_at IS NULL) = (closed_event_id IS NULL)) AND ((closed_at IS NULL) = (closed_by IS NULL))));
+
+-- constraint: stepwell.governance_problem.it_is_wrong_before_it_is_found
+alter table stepwell.governance_problem add constraint it_is_wrong_before_it_is_found CHECK ((since_at <= opened_at));
 
 -- constraint: stepwell.governance_summary.a_sentence_is_short
 alter table stepwell.governance_summary add constraint a_sentence_is_short CHECK ((((length(sentence_en) >= 1) AND (length(sentence_en) <= 500)) AND ((length(sentence_vi) >= 1) AND (length(sentence_vi) <= 500))));
@@ -3304,7 +3320,7 @@ CREATE INDEX problems_by_subject ON stepwell.governance_problem USING btree (ten
 CREATE INDEX problems_closed ON stepwell.governance_problem USING btree (tenant_id, category_code, closed_at) WHERE (closed_at IS NOT NULL);
 
 -- index: stepwell.problems_open_by_time
-CREATE INDEX problems_open_by_time ON stepwell.governance_problem USING btree (tenant_id, category_code, opened_at, problem_id) WHERE (closed_at IS NULL);
+CREATE INDEX problems_open_by_time ON stepwell.governance_problem USING btree (tenant_id, category_code, since_at, problem_id) WHERE (closed_at IS NULL);
 
 -- index: stepwell.problems_open_once
 CREATE UNIQUE INDEX problems_open_once ON stepwell.governance_problem USING btree (tenant_id, category_code, duty, subject) WHERE (closed_at IS NULL);
@@ -3337,7 +3353,7 @@ CREATE INDEX replays_by_plan ON stepwell.dlq_replay_request USING btree (tenant_
 CREATE INDEX replays_by_unit ON stepwell.dlq_replay_request USING btree (tenant_id, unit_id);
 
 -- index: stepwell.replays_open
-CREATE INDEX replays_open ON stepwell.dlq_replay_request USING btree (tenant_id, replay_request_id) WHERE (proposal_state = 'scheduled'::text);
+CREATE INDEX replays_open ON stepwell.dlq_replay_request USING btree (tenant_id, replay_request_id) WHERE (replay_state = 'scheduled'::text);
 
 -- index: stepwell.rollup_rule_pkey
 CREATE UNIQUE INDEX rollup_rule_pkey ON stepwell.rollup_rule USING btree (semantic_class);
@@ -4406,6 +4422,7 @@ create view stepwell.v_dead_letter (
     run_id bigint,
     step_id text,
     workflow text,
+    trigger_ref text,
     died_at timestamp with time zone,
     failure_class text,
     error jsonb,
@@ -4513,6 +4530,7 @@ create view stepwell.v_governance_problem (
     reason text,
     error_code text,
     seen_count integer,
+    since_at timestamp with time zone,
     opened_at timestamp with time zone,
     last_seen_at timestamp with time zone,
     retry_at timestamp with time zone,
@@ -4892,6 +4910,7 @@ create view stepwell.v_replay_request (
     plan_id bigint,
     stage_no smallint,
     proposal_state text,
+    replay_state text,
     idempotency_key text,
     requested_by text,
     reason text,
@@ -5345,7 +5364,12 @@ create view stepwell.vw_governance_failed_cuts (
     run_id bigint,
     unit_id bigint,
     trace_id text,
-    reason text
+    reason text,
+    workflow text,
+    trigger_ref text,
+    remedy_key text,
+    actor text,
+    event_type text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -5375,7 +5399,12 @@ create view stepwell.vw_governance_orphans (
     run_id bigint,
     unit_id bigint,
     trace_id text,
-    reason text
+    reason text,
+    workflow text,
+    trigger_ref text,
+    remedy_key text,
+    actor text,
+    event_type text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -5407,7 +5436,12 @@ create view stepwell.vw_governance_problems (
     run_id bigint,
     unit_id bigint,
     trace_id text,
-    reason text
+    reason text,
+    workflow text,
+    trigger_ref text,
+    remedy_key text,
+    actor text,
+    event_type text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -6847,6 +6881,11 @@ create function stepwell._leases_of_items(p_tenant_id integer, p_version_id inte
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._letter_places(p_unit_ids bigint[])
+create function stepwell._letter_places(p_unit_ids bigint[]) returns TABLE(unit_id bigint, place bigint) language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._letters_chosen(p_tenant_id integer, p_filter jsonb, p_limit integer)
 create function stepwell._letters_chosen(p_tenant_id integer, p_filter jsonb, p_limit integer) returns TABLE(unit_id bigint, operation_id integer, run_id bigint, failure_class text, cause text, died_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -7296,8 +7335,8 @@ create function stepwell._problem_close(p_tenant_id integer, p_problem_id bigint
 -- function: stepwell._problem_count()
 create function stepwell._problem_count() returns trigger language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._problem_found(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text)
-create function stepwell._problem_found(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._problem_found(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text, p_since_at timestamp with time zone)
+create function stepwell._problem_found(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text, p_since_at timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._problem_open(p_tenant_id integer, p_category text, p_duty text, p_subject text, p_unit_id bigint, p_error_code text, p_reason text)
 create function stepwell._problem_open(p_tenant_id integer, p_category text, p_duty text, p_subject text, p_unit_id bigint, p_error_code text, p_reason text) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
@@ -7930,6 +7969,11 @@ create function stepwell._slots_pass(p_tenant_ids integer[], p_unit_ids bigint[]
 -- function: stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[])
 create function stepwell._slots_take(p_tenant_ids integer[], p_unit_ids bigint[]) returns void language sql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._stage_of(p_place bigint, p_sizes integer[])
+create function stepwell._stage_of(p_place bigint, p_sizes integer[]) returns integer language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._stamp_of(p_bound text)
 create function stepwell._stamp_of(p_bound text) returns text language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -8542,7 +8586,7 @@ create function stepwell._watch_found(p_parts text[]) returns TABLE(tenant_id in
 create function stepwell._watch_goes_on(p_now timestamp with time zone) returns integer language sql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._watch_new(p_parts text[], p_aside text[], p_limit integer)
-create function stepwell._watch_new(p_parts text[], p_aside text[], p_limit integer) returns TABLE(tenant_id integer, category_code text, subject text, title text, unit_id bigint, reason text) language sql stable set search_path=stepwell, pg_temp;
+create function stepwell._watch_new(p_parts text[], p_aside text[], p_limit integer) returns TABLE(tenant_id integer, category_code text, subject text, title text, unit_id bigint, reason text, since_at timestamp with time zone) language sql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -8552,8 +8596,8 @@ create function stepwell._watch_open(p_parts text[], p_aside text[], p_limit int
 -- function: stepwell._watch_open_each(p_parts text[], p_aside text[], p_limit integer)
 create function stepwell._watch_open_each(p_parts text[], p_aside text[], p_limit integer) returns integer language plpgsql set search_path=stepwell, pg_temp;
 
--- function: stepwell._watch_open_one(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text)
-create function stepwell._watch_open_one(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+-- function: stepwell._watch_open_one(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text, p_since_at timestamp with time zone)
+create function stepwell._watch_open_one(p_tenant_id integer, p_category text, p_subject text, p_title text, p_unit_id bigint, p_reason text, p_since_at timestamp with time zone) returns void language plpgsql set search_path=stepwell, pg_temp;
 
 -- function: stepwell._watch_orphan(p_tenant_id integer, p_run_id bigint)
 create function stepwell._watch_orphan(p_tenant_id integer, p_run_id bigint) returns boolean language plpgsql set search_path=stepwell, pg_temp;
@@ -8986,7 +9030,7 @@ create function stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_i
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_governance_read(p_tenant_id integer, p_category text, p_before_at timestamp with time zone, p_before_key text, p_limit integer)
-create function stepwell.fn_governance_read(p_tenant_id integer, p_category text, p_before_at timestamp with time zone, p_before_key text, p_limit integer) returns TABLE(subject_key text, subject text, since_at timestamp with time zone, run_id bigint, unit_id bigint, trace_id text, reason text) language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_governance_read(p_tenant_id integer, p_category text, p_before_at timestamp with time zone, p_before_key text, p_limit integer) returns TABLE(subject_key text, subject text, since_at timestamp with time zone, run_id bigint, unit_id bigint, trace_id text, reason text, workflow text, trigger_ref text, remedy_en text, remedy_vi text, actor text, event_type text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
