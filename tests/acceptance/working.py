@@ -29,7 +29,9 @@ class WorkerProcess:
         with log.open("a") as out:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "stepwell", command, *options],
-                env=environment({**process_environment(dsn, command), "EFFECTS_URL": dsn, "PYTHONUNBUFFERED": "1"}),
+                env=environment(
+                    {**process_environment(dsn, command), "EFFECTS_URL": dsn, "PYTHONUNBUFFERED": "1"}
+                ),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,

@@ -43,8 +43,9 @@ def listed(api: httpx.Client, category: str) -> list[dict[str, Any]]:
     return found
 
 
-def started(api: httpx.Client, workflow: str) -> int:
-    answer = api.post("/api/v1/runs", json={"workflow": workflow, "input": {}}, headers=PARENT)
+def started(api: httpx.Client, workflow: str, **more: str) -> int:
+    wish = {"workflow": workflow, "input": {}, **more}
+    answer = api.post("/api/v1/runs", json=wish, headers=PARENT)
     assert answer.status_code == 201, answer.text
     return int(answer.json()["run_id"])
 
@@ -52,7 +53,7 @@ def started(api: httpx.Client, workflow: str) -> int:
 @pytest.mark.requirement("GV-02")
 def test_each_category_counts_what_its_list_shows(api: httpx.Client, engine: Engine, clock: Clock):
     assert set(counted(api, engine).values()) == {0}
-    dead, late = started(api, "w"), started(api, "desk")
+    dead, late = started(api, "w", key="K-1"), started(api, "desk")
     session = engine.worker("orders:host-1", lease_seconds=60)
     engine.kill(session, *engine.claim(session))
     engine.one("select fn_event_reject_note(1, 'nobody.registered_it', %s, '{}')", (dead << 20,))
@@ -77,7 +78,7 @@ def test_each_category_counts_what_its_list_shows(api: httpx.Client, engine: Eng
     (step,) = listed(api, "overdue_step")
     assert (step["run_id"], step["subject"], step["reason"]) == (str(late), "sign", "ready")
     assert (step["workflow"], step["trigger_ref"]) == ("desk", None)
-    assert (letter["workflow"], letter["trigger_ref"]) == ("w", KEY)
+    assert (letter["workflow"], letter["trigger_ref"]) == ("w", "K-1")
     assert listed(api, "silent_worker")[0]["subject"] == "orders:host-1"
     (letters,) = got(api, "/governance/dead-letters")
     assert (letters["open_count"], letters["window_count"]) == (1, 1)

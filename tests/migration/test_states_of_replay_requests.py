@@ -1,4 +1,4 @@
-"""Replay requests of an earlier release: the state of the proposal and what became of it become two columns."""
+"""Replay requests of an earlier release: the proposal and what became of it are two columns afterwards."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MEANT = {
 def asked(db: psycopg.Connection, number: int, state: str, plan: str | None, outcome: str | None) -> None:
     """A request of the release before, with an approval and perhaps a plan of its own."""
     db.execute(
-        "insert into stepwell.approval_detail (tenant_id, approval_id, action, subject_unit_id, requested_by,"
-        " requested_at, expires_at) values (1, %s, 'replay', 1, 'ada', now(), 'infinity')",
+        "insert into stepwell.approval_detail (tenant_id, approval_id, action, subject_unit_id,"
+        " requested_by, requested_at, expires_at) values (1, %s, 'replay', 1, 'ada', now(), 'infinity')",
         (number,),
     )
     if plan is not None:
         db.execute(
-            "insert into stepwell.dlq_replay_plan (tenant_id, plan_id, approval_id, plan_state, letter_filter,"
-            " letter_count, stages, reach, requested_by, requested_at, ended_at)"
+            "insert into stepwell.dlq_replay_plan (tenant_id, plan_id, approval_id, plan_state,"
+            " letter_filter, letter_count, stages, reach, requested_by, requested_at, ended_at)"
             " values (1, %s, %s, %s, '{}', 1, '{1}', '{}', 'ada', now(), %s)",
             (number, number, plan, None if plan in ("submitted", "running") else "2026-01-01"),
         )

@@ -14,7 +14,7 @@ app.event_type(
 
 
 @app.operation(retry=sw.Retry(max_attempts=1))
-async def post(folder: str) -> str:
+def post(folder: str) -> str:
     """Refuses until the period is open."""
     if not Path(folder, "open").exists():
         raise RuntimeError("period 10 is closed")

@@ -1,7 +1,7 @@
 """Every category of the problems page, raised and resolved by real processes: the keeper finds what they do.
 
-A handler fails, a payload is broken, a worker is killed, a person is late, a reader stays away, content is cut
-wrongly, a row of the queue is lost, and a row of a run is changed beside the engine.
+A handler fails, a payload is broken, a worker is killed, a person is late, a reader stays away, content is
+cut wrongly, a row of the queue is lost, and a row of a run is changed beside the engine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from tests.acceptance.working import WorkerProcess, worker
 from tests.sql.drive import Engine, human, operation
 from tests.support.clock import Clock
 from tests.support.deciding import deciding
-from tests.support.roles import process_environment
 from tests.support.wait import until_row
 
 APP = Path(__file__).with_name("failing_app.py")
@@ -37,6 +36,11 @@ SETTINGS = {
     "approval.required.workflow_cancel": "false",
     "event_lag.threshold.p99.log.reader:mail": "3000",
 }
+TIMELINES = {
+    "dead_letter": "step.escalated", "silent_worker": "step.started", "overdue_step": "step.deadline_missed",
+    "schema_violation": "step.completed", "event_lag": "event_lag.breached", "failed_cut": "problem.opened",
+    "orphan_workflow": "workflow.started",
+}  # fmt: skip
 TAMPER = "update run_progress set completed_count = completed_count {} where run_id = %s"
 
 
@@ -145,11 +149,27 @@ def test_each_category_is_raised_and_resolved_by_real_processes(
             expect(page.get_by_test_id("facts")).to_be_visible()
             picture(page, f"real-{category}")
         picture(page, "real-problems")
+        follow(page, told)
         resolve(page, engine, dsn, clock, tmp_path, late, told, lost)
     assert engine.run_state(run) == "completed"
     assert not flips(db), "a problem was closed without its event"
     recount = "select count(*) from governance_problem where closed_at is null"
     assert engine.one(recount) == engine.one("select coalesce(sum(open_count), 0) from governance_count")
+
+
+def follow(page: Page, told: int) -> None:
+    """Each leads to the events behind it, also what has no run; the row at fault has its remedy."""
+    facts = page.get_by_test_id("facts")
+    for category, event in TIMELINES.items():
+        row(page, category).get_by_role("link").first.click()
+        facts.get_by_role("link", name="Timeline").click()
+        expect(page.get_by_role("row").filter(has_text=event).first).to_be_visible()
+        page.get_by_role("link", name="Problems").first.click()
+    row(page, "integrity_warning").get_by_role("link").first.click()
+    page.get_by_test_id("subjects").get_by_role("button", name=f"run {told}").click()
+    expect(facts).to_contain_text("completed_count: counted")
+    expect(facts).to_contain_text("What helps:")
+    picture(page, "real-remedy")
 
 
 def resolve(
@@ -165,13 +185,6 @@ def resolve(
     until_row(db, "select pic_id is not null from work_unit where unit_id = %s", (engine.unit(late, "sign"),))
     db.execute("select fn_step_complete(1, %s, 'ben', '{}')", (engine.unit(late, "sign"),))
     counted(page, 0, "overdue_step")
-    # The page names the row at fault and its remedy, and who sent the broken payload.
-    row(page, "integrity_warning").get_by_role("link").first.click()
-    page.get_by_test_id("subjects").get_by_role("button", name="run 3").click()
-    expect(facts).to_contain_text("completed_count: counted")
-    expect(facts).to_contain_text("What helps:")
-    row(page, "schema_violation").get_by_role("link").first.click()
-    expect(facts.get_by_role("link", name="Timeline")).to_be_visible()
     # The lost run is given up, and the row is as before; the keeper checks both again after a minute.
     engine.one("select fn_run_cancel(1, %s, 'ada')", (lost,))
     counted(page, 0, "orphan_workflow")
@@ -207,6 +220,6 @@ def flips(db: psycopg.Connection) -> list[tuple[int]]:
     """Closed problems that no event of the log resolves."""
     return db.execute(
         "select p.problem_id from governance_problem as p where p.closed_at is not null and not exists ("
-        "select from event_log as e where e.event_id = p.closed_event_id and e.event_type = 'problem.resolved'"
-        " and e.payload ->> 'problem_id' = p.problem_id::text)"
+        "select from event_log as e where e.event_id = p.closed_event_id"
+        " and e.event_type = 'problem.resolved' and e.payload ->> 'problem_id' = p.problem_id::text)"
     ).fetchall()

@@ -139,7 +139,8 @@ def test_a_problem_shows_its_cause_what_helps_and_what_is_said_of_it(
     engine.beat(session)
     engine.one("select fn_problems_watch()")
     engine.one("select fn_summaries_write()")
-    number = engine.one("select max(problem_id)::text from governance_problem")
+    newest = "select problem_id::text from governance_problem order by since_at desc limit 1"
+    number = engine.one(newest)
     ref = engine.one("select concat_ws(':', 'event', run_id, event_id) from event_log order by event_id desc")
     engine.one(
         "select fn_summary_write(1, 'ada', 'problem', %s, 'yellow', 'Three desks wait for one signer.',"

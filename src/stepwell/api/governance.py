@@ -73,7 +73,7 @@ class GovernanceCount(Shown):
 
 
 class GovernanceSubject(Shown):
-    """Something that is wrong now. Its events: /events with its trace, unit or run."""
+    """Something that is wrong now. Its events: /events with its trace, run, unit, actor or type."""
 
     subject_key: str = Field(description="the number of the problem")
     subject: str = Field(description="a step, a worker, a type of events, a reader, a content")
@@ -86,6 +86,8 @@ class GovernanceSubject(Shown):
     trigger_ref: str | None = Field(description="the key of its run")
     remedy_en: str | None = Field(description="of a broken invariant; others have that of their category")
     remedy_vi: str | None
+    actor: str | None = Field(description="whose events these are, of a worker")
+    event_type: str | None = Field(description="of its events, of a reader")
 
 
 class DeadLetterCount(Shown):

@@ -56,7 +56,8 @@ def test_a_retry_stores_a_request_an_approval_and_their_events(engine: Engine):
     approval_id = retry(engine, run_id)["approval_id"]
     unit_id = engine.unit(run_id, "b")
     request = engine.db.execute(
-        """select unit_id, approval_id, proposal_state, replay_state, requested_by, reason, scheduled_at is not null
+        """select unit_id, approval_id, proposal_state, replay_state, requested_by, reason,
+               scheduled_at is not null
            from dlq_replay_request"""
     ).fetchall()
     assert request == [(unit_id, approval_id, "merged", "scheduled", "ada", "fixed the cause", True)]

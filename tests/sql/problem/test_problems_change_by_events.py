@@ -37,8 +37,9 @@ def test_a_problem_that_occurs_again_is_the_same_problem(engine: Engine):
         "update governance_problem"
         " set closed_at = now(), closed_by = 'me', closed_event_id = opened_event_id",
         "delete from governance_problem",
-        "insert into governance_problem (tenant_id, category_code, duty, subject, reason, since_at, opened_at,"
-        " last_seen_at, opened_event_id) values (1, 'set_aside', 'seal', '1', 'none', now(), now(), now(), 1)",
+        "insert into governance_problem (tenant_id, category_code, duty, subject, reason, since_at,"
+        " opened_at, last_seen_at, opened_event_id)"
+        " values (1, 'set_aside', 'seal', '1', 'none', now(), now(), now(), 1)",
     ],
 )
 def test_no_statement_without_an_event_opens_closes_or_deletes_a_problem(engine: Engine, change: str):

@@ -79,6 +79,9 @@ class Subject:
     # Of a broken invariant; others have that of their category.
     remedy_en: str | None
     remedy_vi: str | None
+    # By what the events of a worker or a reader are found: they have no run.
+    actor: str | None
+    event_type: str | None
 
 
 @dataclass(frozen=True, slots=True)

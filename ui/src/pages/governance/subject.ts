@@ -12,7 +12,9 @@ export function mendedOn(category: string): string | null {
 export function timelineOf(subject: Subject): Record<string, string> | null {
   if (subject.trace_id) return { trace: subject.trace_id };
   if (subject.run_id) return { run: subject.run_id };
-  return subject.unit_id ? { unit: subject.unit_id } : null;
+  if (subject.unit_id) return { unit: subject.unit_id };
+  if (subject.actor) return { actor: subject.actor };
+  return subject.event_type ? { type: subject.event_type } : null;
 }
 
 /** The number of the step in its run; null when the subject is a run, a job or no unit. */

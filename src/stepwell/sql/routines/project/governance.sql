@@ -177,7 +177,10 @@ select
     -- The key of a sub-workflow is a number of the engine.
     case when r.parent_unit_id is null then r.trigger_ref end as trigger_ref,
     -- A broken invariant has a remedy of its own.
-    case when p.subject like 'invariant:%' then 'integrity.remedy.' || split_part(p.subject, ':', 2) end as remedy_key
+    case when p.subject like 'invariant:%' then 'integrity.remedy.' || split_part(p.subject, ':', 2) end as remedy_key,
+    -- What has no run has the acts of the worker, or the events of its kind.
+    case when p.category_code = 'silent_worker' then 'session:' || split_part(p.subject, ':', 1) end as actor,
+    case when p.category_code = 'event_lag' then 'event_lag.breached' end as event_type
 from stepwell.governance_problem as p
 cross join lateral (select stepwell._run_of(p.unit_id) as run_id offset 0) as n
 left join stepwell.run_detail as r on p.tenant_id = r.tenant_id and n.run_id = r.run_id
@@ -249,7 +252,7 @@ create or replace function stepwell.fn_governance_read(
     p_tenant_id int, p_category text, p_before_at timestamptz default null, p_before_key text default null, p_limit int default 50
 ) returns table (
     subject_key text, subject text, since_at timestamptz, run_id bigint, unit_id bigint, trace_id text, reason text, workflow text,
-    trigger_ref text, remedy_en text, remedy_vi text
+    trigger_ref text, remedy_en text, remedy_vi text, actor text, event_type text
 )
 language plpgsql stable
 set search_path = stepwell, pg_temp
@@ -263,7 +266,8 @@ begin
     return query
     select v.subject_key, v.subject, v.since_at, v.run_id, v.unit_id, v.trace_id, v.reason, v.workflow, v.trigger_ref,
         (select t.text_value from stepwell.i18n_text as t where t.text_key = v.remedy_key and t.lang = 'en'),
-        (select t.text_value from stepwell.i18n_text as t where t.text_key = v.remedy_key and t.lang = 'vi')
+        (select t.text_value from stepwell.i18n_text as t where t.text_key = v.remedy_key and t.lang = 'vi'),
+        v.actor, v.event_type
     from stepwell.vw_governance_problems as v
     where v.tenant_id = p_tenant_id and v.category_code = p_category
         and (p_before_at is null or (v.since_at, v.subject_key) < (p_before_at, p_before_key))
