@@ -1,7 +1,7 @@
-"""Prepare the peers' environment: receives the two lock files, returns the Python that has the peers installed.
+"""Prepare the peers' environment: receives two lock files, returns the Python that has the peers installed.
 
-It is a second environment, because the versions that the peers need and those that we need are independent. Peers of
-Node are beside the Python packages; Node itself is one of those.
+It is a second environment, because the versions that the peers need and those that we need are independent.
+Peers of Node are beside the Python packages; Node itself is one of those.
 """
 
 from __future__ import annotations
