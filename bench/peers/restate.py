@@ -1,7 +1,7 @@
 """Restate: durable execution by a server of its own; a handler calls `ctx.run`, each step is in its log.
 
 It does not use Postgres: the server (one node with the default settings, which wait for the disk) has its log
-and its store in files beside those of Postgres. The server is reached by a socket in a folder, as Postgres is.
+and its store in files of its own. The server is reached by a socket in a folder, as Postgres is.
 """
 
 from __future__ import annotations
