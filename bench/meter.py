@@ -1,8 +1,8 @@
 """Measure: what a piece of work costs in the server and in the worker.
 
 Receives a database URL; returns CPU seconds of Postgres and of this process, bytes of WAL and the number of
-transactions that wrote. A worker in a process of its own is added to this process; a server that is not Postgres
-takes its place. Runs in every contestant's environment, so it needs psycopg and Linux's /proc only.
+transactions that wrote. A worker in a process of its own is added to this process; a server that is not
+Postgres takes its place. Runs in every contestant's environment, so it needs psycopg and Linux's /proc only.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def cost_between(before: Reading, after: Reading, units: int) -> dict[str, float
 
 
 def process_cpu_seconds(pid: int) -> float:
-    """CPU time of all threads of a process, ended ones too, in nanoseconds: the clock that the kernel has for it."""
+    """CPU time of all threads of a process, ended ones too: the clock that the kernel has for it."""
     return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)
 
 

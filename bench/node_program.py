@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.contestant import IDLE_GAP_SECONDS, Order, Tally, percentiles
-from bench.environment import FOLDER, ROOT, node_of_peers
+from bench.environment import FOLDER, ROOT, node_home
 
 PROGRAMS = ROOT / "bench" / "peers" / "node"
 WARM_UP_CALLS = 5
@@ -81,9 +81,9 @@ async def counted_there(program: NodeProgram, target: int) -> CountedThere:
 
 
 @contextlib.asynccontextmanager
-async def running(script: str) -> AsyncIterator[NodeProgram]:
+async def running(script: str | Path) -> AsyncIterator[NodeProgram]:
     process = await asyncio.create_subprocess_exec(
-        str(node_of_peers()),
+        str(node_home() / "bin" / "node"),
         str(PROGRAMS / script),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -19,8 +19,21 @@ from psycopg import conninfo, sql
 from stepwell.store.embedded.server import EmbeddedServer
 from stepwell.store.schema.migrate import migrate
 
-REPORTED_SETTINGS = ("shared_buffers", "max_wal_size", "wal_compression", "checkpoint_timeout", "jit")
 MUST_BE_ON = ("fsync", "synchronous_commit", "full_page_writes")
+
+# What can change a speed and is not as PostgreSQL comes; the value that it comes with stands beside it.
+_NOT_DEFAULT = """
+    select name, current_setting(name) || ' (default ' || coalesce(
+        case unit
+            when '8kB' then pg_size_pretty(nullif(boot_val, '-1')::bigint * 8192)
+            when 'kB' then pg_size_pretty(nullif(boot_val, '-1')::bigint * 1024)
+            when 'MB' then pg_size_pretty(nullif(boot_val, '-1')::bigint * 1048576)
+            when 's' then make_interval(secs => boot_val::int)::text
+        end, boot_val) || ')'
+    from pg_settings
+    where setting is distinct from boot_val and source in ('configuration file', 'command line')
+      and (category ~ '^(Resource Usage|Write-Ahead Log|Query Tuning|Vacuuming|Autovacuum)'
+           or name ~ '^(max_connections|max_locks_per_transaction)$')"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +110,10 @@ def _described(url: str) -> BenchServer:
     with psycopg.connect(url, autocommit=True) as connection:
         rows = connection.execute(
             "select name, current_setting(name) from pg_settings where name = any(%s)",
-            [[*MUST_BE_ON, *REPORTED_SETTINGS]],
+            [list(MUST_BE_ON)],
         )
         settings: dict[str, str] = dict(rows.fetchall())
+        others: dict[str, str] = dict(connection.execute(_NOT_DEFAULT).fetchall())
         version = connection.execute("select current_setting('server_version')").fetchone()
     for name in MUST_BE_ON:
         if settings[name] not in {"on", "remote_apply"}:
@@ -108,5 +122,7 @@ def _described(url: str) -> BenchServer:
             )
     assert version is not None
     return BenchServer(
-        as_url(url, str(conninfo.conninfo_to_dict(url).get("dbname") or "postgres")), version[0], settings
+        as_url(url, str(conninfo.conninfo_to_dict(url).get("dbname") or "postgres")),
+        version[0],
+        settings | others,
     )

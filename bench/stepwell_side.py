@@ -27,6 +27,7 @@ from bench.contestant import (
 from bench.meter import Meter
 from stepwell import App, Worker, Workflow, __version__
 from stepwell.store.schema.migrate import migrate
+from stepwell.worker.worker import DEFAULT_SLOTS
 
 # The worker begins with the first five hundred runs while the next ones are being started.
 START_BATCH = 500
@@ -38,7 +39,9 @@ JOBS_OPEN = "select count(*) from stepwell.work_unit where scope = 'job' and com
 
 def note_of(order: Order) -> str:
     """What is not the default."""
-    return f"slots={order.options['slots']}" if order.options else "default settings"
+    if not order.options:
+        return "default settings"
+    return f"slots={order.options['slots']} (default {DEFAULT_SLOTS})"
 
 
 @contextlib.asynccontextmanager

@@ -158,7 +158,7 @@ WORKLOADS: dict[str, Workload] = {
     )
 }
 
-SLOW_PEERS = frozenset({"dbos", "procrastinate", "absurd"})
+SLOW_PEERS = frozenset({"dbos", "procrastinate", "absurd", "graphile-worker"})
 
 
 def sizes_for(workload: Workload, contestant: str, *, quick: bool) -> dict[str, int]:

@@ -23,7 +23,7 @@ QUEUE = "bench"
 CONCURRENCY = 50
 POLL_SECONDS = 0.01
 UNFINISHED = f"select count(*) from absurd.t_{QUEUE} where state not in ('completed', 'failed', 'cancelled')"
-NOTE = f"concurrency {CONCURRENCY}, polled every {POLL_SECONDS} s (default 0.25 s)"
+NOTE = f"concurrency {CONCURRENCY} (default 1), polled every {POLL_SECONDS} s (default 0.25 s)"
 
 
 @contextlib.asynccontextmanager
@@ -174,7 +174,7 @@ async def wake(order: Order, meter: Meter) -> Answer:
             return entered_at - begun
 
         numbers = await sample_one_by_one(order, once, spaced=True)
-    return Answer(numbers, f"polled every {POLL_SECONDS} s (default 0.25 s, which makes about 125 ms)")
+    return Answer(numbers, NOTE + "; the default makes about 125 ms")
 
 
 if __name__ == "__main__":

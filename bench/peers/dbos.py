@@ -25,6 +25,8 @@ THREADS = 4
 CLAIMED_AT_ONCE = 100
 ENQUEUE_BATCH = 500
 POLL_SECONDS = 0.02
+NOTE = f"{THREADS} threads (default no limit)"
+POLL_NOTE = f"queue polled every {POLL_SECONDS} s (default 1 s)"
 UNFINISHED = "select count(*) from dbos.workflow_status where status in ('ENQUEUED', 'PENDING')"
 
 
@@ -76,7 +78,7 @@ async def chain_threads(order: Order, meter: Meter) -> Answer:
         watch.begin()
         await asyncio.to_thread(start_all)
         numbers = await watch.finish(tally, UNFINISHED)
-    return Answer(as_steps(numbers, atomic_start=False), f"workflows started directly, {THREADS} threads")
+    return Answer(as_steps(numbers, atomic_start=False), NOTE + "; workflows started directly")
 
 
 async def chain_loop(order: Order, meter: Meter) -> Answer:
@@ -99,7 +101,7 @@ async def chain_loop(order: Order, meter: Meter) -> Answer:
         watch.begin()
         await asyncio.gather(*(DBOS.start_workflow_async(flow, steps) for _ in range(runs)))
         numbers = await watch.finish(tally, UNFINISHED)
-    return Answer(as_steps(numbers, atomic_start=False), "workflows started directly, on the loop")
+    return Answer(as_steps(numbers, atomic_start=False), NOTE + "; workflows started directly, on the loop")
 
 
 async def chain(order: Order, meter: Meter) -> Answer:
@@ -128,7 +130,7 @@ async def chain_alone(order: Order, meter: Meter) -> Answer:
 
     async with launched(order):
         numbers = await sample_one_by_one(order, once, spaced=False)
-    return Answer(numbers, "the workflow function called directly")
+    return Answer(numbers, NOTE + "; the workflow function called directly")
 
 
 async def jobs(order: Order, meter: Meter) -> Answer:
@@ -171,7 +173,9 @@ async def jobs(order: Order, meter: Meter) -> Answer:
     numbers["enqueued_per_second"] = count / enqueue_seconds
     numbers["drained_per_second"] = numbers["units_per_second"]
     return Answer(
-        numbers, f"{ENQUEUE_BATCH} enqueues a transaction; queue polled every {POLL_SECONDS} s (default 1 s)"
+        numbers,
+        f"{NOTE}; {ENQUEUE_BATCH} enqueues a transaction; {POLL_NOTE}; "
+        f"at most {CLAIMED_AT_ONCE} at once (default no limit)",
     )
 
 
@@ -195,7 +199,9 @@ async def fan(order: Order, meter: Meter) -> Answer:
         watch.begin()
         await asyncio.gather(*(DBOS.start_workflow_async(flow, width) for _ in range(runs)))
         numbers = await watch.finish(tally, UNFINISHED)
-    return Answer(as_steps(numbers, atomic_start=False), "parallel steps by asyncio.gather inside a workflow")
+    return Answer(
+        as_steps(numbers, atomic_start=False), NOTE + "; parallel steps by asyncio.gather in a workflow"
+    )
 
 
 async def wake(order: Order, meter: Meter) -> Answer:
@@ -222,7 +228,7 @@ async def wake(order: Order, meter: Meter) -> Answer:
     async with launched(order):
         await DBOS.register_queue_async(QUEUE, polling_interval_sec=POLL_SECONDS)
         numbers = await sample_one_by_one(order, once, spaced=True)
-    return Answer(numbers, f"queue polled every {POLL_SECONDS} s (default 1 s, which makes about 500 ms)")
+    return Answer(numbers, f"{NOTE}; {POLL_NOTE}; the default makes about 500 ms")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """graphile-worker: a job queue on LISTEN/NOTIFY for Node; chains and joins are written by its user.
 
-It runs twice: with the settings of a user who sets none (one job at a time), and tuned as its page on performance says:
-many jobs at once, fetched and completed in batches. The client is in the process of the worker.
+It runs twice: with the settings of a user who sets none (one job at a time), and tuned as its page on
+performance says: many jobs at once, fetched and completed in batches. The client is in the worker's process.
 """
 
 from __future__ import annotations
@@ -106,9 +106,7 @@ async def fan(order: Order, meter: Meter) -> Answer:
 async def wake(order: Order, meter: Meter) -> Answer:
     async with opened(order, meter) as program:
         await warm_up(program)
-        numbers = await program.sampled(
-            order, "sample", spaced=True, identifier="job", payload={"n": 1}
-        )
+        numbers = await program.sampled(order, "sample", spaced=True, identifier="job", payload={"n": 1})
     return Answer(numbers, note_of(order) + "; woken by NOTIFY")
 
 

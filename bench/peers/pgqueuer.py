@@ -27,7 +27,7 @@ DEQUEUE_BATCH = 100
 ENQUEUE_BATCH = 5000
 WARM_UP_SECONDS = 20
 UNFINISHED = "select count(*) from pgqueuer"
-NOTE = f"dequeue in batches of {DEQUEUE_BATCH}, asyncpg pool of {POOL_SIZE}, bulk enqueue"
+NOTE = f"dequeue in batches of {DEQUEUE_BATCH} (default 10), asyncpg pool of {POOL_SIZE}, bulk enqueue"
 
 
 class Bench:
@@ -211,7 +211,7 @@ async def wake(order: Order, meter: Meter) -> Answer:
         async with working(bench, order):
             await bench.warm_up()
             numbers = await sample_one_by_one(order, once, spaced=True)
-    return Answer(numbers, "woken by NOTIFY")
+    return Answer(numbers, NOTE + "; woken by NOTIFY")
 
 
 if __name__ == "__main__":

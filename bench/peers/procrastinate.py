@@ -25,7 +25,10 @@ POLL_SECONDS = 0.1
 UNFINISHED = "select count(*) from procrastinate_jobs where status in ('todo', 'doing')"
 COUNTERS = "create table if not exists bench_join (run_no int primary key, open_count int not null)"
 COUNT_DOWN = "update bench_join set open_count = open_count - 1 where run_no = %(no)s returning open_count"
-NOTE = f"concurrency {CONCURRENCY}, NOTIFY and a poll every {POLL_SECONDS} s, defer in batches of {BATCH}"
+NOTE = (
+    f"concurrency {CONCURRENCY} (default 1), NOTIFY and a poll every {POLL_SECONDS} s (default 5 s), "
+    f"defer in batches of {BATCH}"
+)
 
 
 @contextlib.asynccontextmanager
@@ -200,7 +203,7 @@ async def wake(order: Order, meter: Meter) -> Answer:
         async with working(app, order):
             await warm_up(app)
             numbers = await sample_one_by_one(order, once, spaced=True)
-    return Answer(numbers, "woken by NOTIFY")
+    return Answer(numbers, NOTE + "; woken by NOTIFY")
 
 
 if __name__ == "__main__":

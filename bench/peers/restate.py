@@ -1,7 +1,7 @@
-"""Restate: durable execution by a server of its own; a handler calls `ctx.run`, each step is recorded in its log.
+"""Restate: durable execution by a server of its own; a handler calls `ctx.run`, each step is in its log.
 
-It does not use Postgres: the server (one node with the default settings, which wait for the disk) has its log and its
-store in files beside those of Postgres. Server and worker are reached without a network, as Postgres is.
+It does not use Postgres: the server (one node with the default settings, which wait for the disk) has its log
+and its store in files of its own. The server is reached by a socket in a folder, as Postgres is.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ async def opened(order: Order, meter: Meter, *, calls: int) -> AsyncIterator[Nod
 async def run_all(
     order: Order, meter: Meter, handler: str, body: dict[str, Any], steps_of_run: int
 ) -> dict[str, Any]:
-    """Warms the worker up, calls the handler so many times at once, and measures until all results are there."""
+    """Warms the worker up, calls the handler many times at once, measures until all results are there."""
     runs = order.sizes["runs"]
     async with opened(order, meter, calls=runs) as program:
         warm_up_runs = min(runs, WARM_UP_RUNS)
@@ -127,5 +127,5 @@ if __name__ == "__main__":
         "restate",
         version_of("@restatedev/restate-server"),
         {"W1": chain, "W1b": chain, "W1u": chain_alone, "W3": fan, "W4": wake, "P2K": two_kilobytes},
-        {"W2": "its server pushes work and tries an absent worker again after growing pauses: no queue to drain"},
+        {"W2": "no queue to drain: its server pushes work, to an absent worker again after growing pauses"},
     )

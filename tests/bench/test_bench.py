@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from bench.environment import FOLDER, ROOT
-from bench.runner import PEERS
-from bench.workloads import WORKLOADS
+from bench.runner import PEERS, TUNED_PEERS
+from bench.workloads import WORKER_SLOTS, WORKLOADS
+from stepwell.worker.worker import DEFAULT_SLOTS
 
 # It starts a server, workers and a browser, one after the other.
 LIMIT_SECONDS = 580
@@ -32,6 +34,7 @@ def bench(results: Path, *arguments: str) -> tuple[dict[str, Any], str]:
 def test_every_part_is_measured(tmp_path: Path):
     result, table = bench(tmp_path, "--peers", "none")
     check_workloads(result, table)
+    check_settings(result, table)
     check_floor_core_engine_and_history(result, table)
     check_graphs_and_rebuilds(result, table)
     check_bundles(result, table)
@@ -49,6 +52,17 @@ def check_workloads(result: dict[str, Any], table: str) -> None:
         for metric in WORKLOADS[record["workload"]].metrics:
             assert record["numbers"][metric.key] > 0
             assert f"| {record['workload']} | {metric.label} |" in table
+
+
+def check_settings(result: dict[str, Any], table: str) -> None:
+    """What is not the default has the default beside it: of the server, and of the worker."""
+    assert result["settings"]["shared_buffers"].endswith("(default 128 MB)")
+    assert "max_wal_size = 2GB (default 1024 MB)" in table
+    assert result["settings"]["fsync"] == "on"
+    assert {record["note"].split(";")[0] for record in result["records"]} == {
+        "default settings",
+        f"slots={WORKER_SLOTS} (default {DEFAULT_SLOTS})",
+    }
 
 
 def check_floor_core_engine_and_history(result: dict[str, Any], table: str) -> None:
@@ -110,10 +124,34 @@ def check_problems(result: dict[str, Any], table: str) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("peer", PEERS)
 def test_a_peer_is_measured(peer: str, tmp_path: Path):
-    result, _ = bench(tmp_path, "--without-stepwell", "--peers", peer, "--only", "W1,W2")
-    assert [record["contestant"] for record in result["records"]] == [peer, peer]
-    assert result["records"][0]["numbers"]["steps_per_second"] > 0
-    assert result["records"][1]["numbers"]["drained_per_second"] > 0
+    result, _ = bench(tmp_path, "--without-stepwell", "--peers", peer, "--only", "W1,W2,P2K")
+    columns = [peer, f"{peer}, tuned"] if peer in TUNED_PEERS else [peer]
+    rate_of = {
+        "W1": "steps_per_second",
+        **({"P2K": "steps_per_second"} if peer == "restate" else {"W2": "drained_per_second"}),
+    }
+    found = {
+        (record["workload"], record["contestant"]): record
+        for record in result["records"]
+        if not record["empty_because"]
+    }
+    assert set(found) == {(workload, column) for workload in rate_of for column in columns}
+    for (workload, _), record in found.items():
+        assert record["numbers"][rate_of[workload]] > 0
+        assert record["numbers"]["per_unit"]["python_cpu_us"] > 0
+        assert "default" in record["note"]
+        # Restate writes a log of its own.
+        assert (record["numbers"]["per_unit"]["wal_bytes"] is None) == (peer == "restate")
+    assert not left_of_peers()
+
+
+def left_of_peers() -> list[int]:
+    """Processes of Node and of Restate's server that a contestant started and left."""
+    return [
+        process.pid
+        for process in psutil.process_iter(["cmdline"])
+        if str(ROOT / ".venv-bench") in " ".join(process.info["cmdline"] or [])
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import psutil
 import psycopg
 import pytest
 
@@ -17,6 +16,8 @@ from bench.contestant import Order, StopWatch, Tally, as_steps, percentiles
 from bench.meter import Meter, cost_between
 from bench.runner import Contestant, answer_of
 from bench.server import as_url, bench_server
+from bench.workloads import WORKLOADS
+from tests.bench.processes import is_running
 from tests.support.server import RunServer
 from tests.support.wait import until
 
@@ -25,28 +26,40 @@ def contestant(module: str) -> Contestant:
     return Contestant("odd", f"tests.bench.{module}", Path(sys.executable))
 
 
-def test_a_contestant_that_never_answers_is_killed_with_its_children(
+def test_a_contestant_that_never_answers_is_killed_with_its_children_and_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setattr(runner, "GRACE_SECONDS", 2.0)
-    pid_file = tmp_path / "pid"
-    answer = answer_of(contestant("endless"), Order("W1", "", {}, 1.0, {"pid_file": str(pid_file)}))
+    pid_file, left_file = tmp_path / "pid", tmp_path / "left"
+    options = {"pid_file": str(pid_file), "left_file": str(left_file)}
+    answer = answer_of(contestant("endless"), Order("W1", "", {}, 1.0, options))
     assert answer["failed"]
     assert answer["empty_because"] == "did not end in time"
     child_pid = int(pid_file.read_text())
     until(lambda: not is_running(child_pid), what="the end of the child")
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    assert not Path(left_file.read_text()).exists()
 
 
 def test_the_table_shows_the_error_of_a_failed_contestant():
     answer = answer_of(contestant("silent"), Order("W1", "", {}, 5.0))
     assert answer["empty_because"] == "ended with code 1: no such table"
+
+
+def test_a_peer_that_is_tuned_is_a_column_beside_its_default_settings():
+    plain, tuned = runner.peer_contestants("graphile-worker", Path(sys.executable))
+    assert (plain.name, plain.options) == ("graphile-worker", {})
+    assert tuned.name == "graphile-worker, tuned"
+    assert tuned.options["concurrentJobs"] > 1
+    assert plain.module == tuned.module == "bench.peers.graphile_worker"
+
+
+def test_a_workload_of_ours_is_run_by_the_peers_that_it_names():
+    ran = {
+        name
+        for name in runner.PEERS
+        if runner.peer_contestants(name, Path(sys.executable))[0].runs(WORKLOADS["P2K"])
+    }
+    assert ran == {"restate"}
 
 
 def test_a_server_without_fsync_is_refused(server: RunServer):
