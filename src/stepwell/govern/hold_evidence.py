@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from stepwell.govern.verify.hashes import block_hash, digest, event_leaf, root
 
 FORMAT: Final = "stepwell.hold-evidence.1"
 FINDING_LIMIT: Final = 20
+NEAR: Final = timedelta(minutes=5)
 
 
 def findings(document: Any) -> list[str]:
@@ -62,28 +64,90 @@ def _event_findings(tenant_id: int, event: dict[str, Any], leaves: Mapping[int, 
 
 def _story_findings(document: dict[str, Any]) -> list[str]:
     """What the file says about the hold and its clocks must stand in its events."""
-    hold, found = document["hold"], []
+    hold = document["hold"]
     told = {event["event_id"]: event for event in document["events"]}
+    own = [event for event in document["events"] if str(event["stream_id"]) == hold["hold_id"]]
 
-    def payload(event_id: str | None, event_type: str) -> dict[str, Any] | None:
+    def event_of(event_id: str | None, event_type: str) -> Mapping[str, Any] | None:
         event = told.get(int(event_id or 0))
-        if event is None or event["event_type"] != event_type:
-            return None
-        read: dict[str, Any] = json.loads(event["payload"])
-        return read
+        return event if event is not None and event["event_type"] == event_type else None
 
-    opened = payload(hold["opened_event_id"], "hold.opened")
-    wanted = (hold["scope_kind"], hold["scope_value"], hold["reason"])
-    if opened is None or (opened["kind"], opened["value"], opened["reason"]) != wanted:
+    found = []
+    opened = event_of(hold["opened_event_id"], "hold.opened")
+    if opened is None or opened not in own or not _is_opened_by(hold, opened):
         found.append("no event opens the hold as the file says")
-    if hold["released_at"] is not None and payload(hold["released_event_id"], "hold.released") is None:
-        found.append("no event releases the hold")
+    graded = next((event for event in own[::-1] if event["event_type"] == "hold.graded"), None)
+    if (hold["graded_at"], hold["graded_by"]) != _when_and_who(graded):
+        found.append("no event grades the hold as the file says")
+    released = event_of(hold["released_event_id"], "hold.released")
+    if (hold["released_at"], hold["released_by"]) != _when_and_who(released):
+        found.append("no event releases the hold as the file says")
+    share = 0 if graded is None else _payload(graded)["share"]
+    if hold["share"] != (share if released is None else 100):
+        found.append(f"no event lets {hold['share']} of a hundred runs go on")
+    ended = next((event for event in own if event["event_type"] == "hold.ended"), None)
+    if hold["outcome"] != (None if ended is None else _payload(ended)) or not _is_near(
+        hold["ended_at"], None if ended is None else ended["at"]
+    ):
+        found.append("no event ends the hold as the file says")
+    if ended is not None and len(document["denials"]) > hold["outcome"]["denied"]:
+        found.append(f"the hold denied {hold['outcome']['denied']} actions, fewer than the file lists")
     for clock in document["clocks"]:
-        moved = payload(clock["moved_event_id"], "clock.moved")
-        if payload(clock["stopped_event_id"], "clock.stopped") is None:
-            found.append(f"unit {clock['unit_id']}: no event stops its clocks")
-        if clock["moved_at"] is not None and (
-            moved is None or float(moved["held_seconds"]) != float(clock["held_seconds"])
+        stopped = event_of(clock["stopped_event_id"], "clock.stopped")
+        if stopped is None or not _is_stopped_by(clock, stopped, hold["hold_id"]):
+            found.append(f"unit {clock['unit_id']}: no event stops its clocks as the file says")
+        moved = event_of(clock["moved_event_id"], "clock.moved")
+        if (moved is None) != (clock["moved_at"] is None) or (
+            moved is not None and not _is_moved_by(clock, moved, hold["hold_id"])
         ):
             found.append(f"unit {clock['unit_id']}: no event moves its clocks by {clock['held_seconds']} s")
     return found
+
+
+def _payload(event: Mapping[str, Any]) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(event["payload"])
+    return read
+
+
+def _when_and_who(event: Mapping[str, Any] | None) -> tuple[str | None, str | None]:
+    return (None, None) if event is None else (event["at"], event["actor"])
+
+
+def _is_opened_by(hold: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
+    payload = _payload(event)
+    names = ("scope_kind", "scope_value", "reason", "reach")
+    said = tuple(payload[name] for name in ("kind", "value", "reason", "reach"))
+    return said == tuple(hold[name] for name in names) and _when_and_who(event) == (
+        hold["opened_at"], hold["opened_by"]
+    )  # fmt: skip
+
+
+def _is_stopped_by(clock: Mapping[str, Any], event: Mapping[str, Any], hold_id: str) -> bool:
+    payload = _payload(event)
+    return (
+        (str(event["unit_id"]), payload["hold_id"]) == (clock["unit_id"], hold_id)
+        and _moment(clock["stopped_at"]) == _moment(payload["stopped_at"])
+        and _moment(clock["deadline_from"]) == _moment(payload.get("deadline_at"))
+    )
+
+
+def _is_moved_by(clock: Mapping[str, Any], event: Mapping[str, Any], hold_id: str) -> bool:
+    payload = _payload(event)
+    return (
+        (str(event["unit_id"]), payload["hold_id"]) == (clock["unit_id"], hold_id)
+        and float(payload["held_seconds"]) == float(clock["held_seconds"])
+        and _moment(clock["deadline_to"]) == _moment(payload.get("deadline_to"))
+        and _is_near(clock["moved_at"], event["at"])
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _is_near(one: str | None, other: str | None) -> bool:
+    """The time of a row was read from the clock before that of its event."""
+    first, second = _moment(one), _moment(other)
+    if first is None or second is None:
+        return first is second
+    return abs(first - second) <= NEAR

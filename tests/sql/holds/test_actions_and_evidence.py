@@ -158,3 +158,47 @@ def test_a_changed_evidence_file_is_found(engine: Engine, people: People, holdin
         assert forged(made, change) != [], change
     assert hold_evidence.findings([]) != []
     assert hold_evidence.findings({"format": hold_evidence.FORMAT}) != []
+
+
+LATER = "2031-01-01T00:00:00.000000Z"
+
+
+def test_every_field_of_an_evidence_file_follows_from_its_events(
+    engine: Engine, people: People, holding: Holding, clock: Clock
+):
+    """Who edits the rows of a hold before its file is made, or the file, is found."""
+    engine.publish("w", human("sign", role="office", deadline=3600))
+    people.claim(engine.unit(engine.start("w"), "sign"), "ada")
+    hold = holding.open("workflow", "w")
+    clock.advance(hours=1)
+    holding.release(hold, 10)
+    holding.release(hold)
+    holding.end()
+    engine.one("select count(*) from fn_audit_seal(1)")
+    made = evidence(engine, hold)
+    assert hold_evidence.findings(made) == []
+    free = {"hold_id", "operations"}
+    for part, fields in (("hold", made["hold"]), ("clocks", made["clocks"][0])):
+        for name in sorted({*fields} - free):
+            value = fields[name]
+            other = LATER if name.endswith(("_at", "_from", "_to")) else "7" if isinstance(value, str) else 7
+
+            def change(
+                document: dict[str, Any], part: str = part, name: str = name, other: Any = other
+            ) -> None:
+                rows = document[part] if part == "clocks" else [document[part]]
+                rows[0][name] = other
+
+            assert forged(made, change) != [], f"{part}.{name}"
+    for edit in (
+        "update incident_hold set opened_by = 'the-ceo'",
+        "update incident_hold set released_by = 'the-ceo'",
+        "update incident_hold set opened_at = opened_at - interval '1 day'",
+        "update incident_hold_clock set held_for = held_for + interval '1 hour'",
+        "update incident_hold_clock set deadline_at = deadline_at + interval '1 hour'",
+    ):
+        with engine.db.transaction(force_rollback=True):
+            engine.db.execute(edit.encode())
+            assert hold_evidence.findings(evidence(engine, hold)) != [], edit
+    added = {"verdict_id": "1", "unit_id": "1", "connector": "x", "operation": "y", "at": LATER}
+    assert forged(made, lambda document: document["denials"].append(added)) != []
