@@ -242,17 +242,7 @@ begin
         limit least(p_limit, 1000)
         for update of r skip locked
     ) as x;
-    if v_ended.request_ids is null then
-        return 0;
-    end if;
-    begin
-        return stepwell._replays_settle(v_ended.tenant_ids, v_ended.request_ids);
-    exception when others then
-        if not stepwell._is_fault_of_row(sqlstate) then
-            raise;
-        end if;
-        return stepwell._units_isolate('_replays_settle', 'replays', v_ended.tenant_ids, v_ended.request_ids);
-    end;
+    return stepwell._units_isolate('_replays_settle', 'replays', v_ended.tenant_ids, v_ended.request_ids);
 end
 $$;
 

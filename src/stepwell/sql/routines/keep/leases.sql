@@ -58,14 +58,7 @@ begin
         v_held := stepwell._units_lock_free(v_held.tenant_ids, v_held.unit_ids);
     end if;
     if v_held.unit_ids is not null then
-        begin
-            v_count := stepwell._leases_expire(v_held.tenant_ids, v_held.unit_ids);
-        exception when others then
-            if not stepwell._is_fault_of_row(sqlstate) then
-                raise;
-            end if;
-            v_count := stepwell._units_isolate('_leases_expire', 'recovery', v_held.tenant_ids, v_held.unit_ids);
-        end;
+        v_count := stepwell._units_isolate('_leases_expire', 'recovery', v_held.tenant_ids, v_held.unit_ids);
     end if;
     perform stepwell._sessions_end(v_session_ids);
     if v_count > 0 then
@@ -309,17 +302,7 @@ begin
         for share of s skip locked
         for update of u skip locked
     ) as x;
-    if v_left.receipt_ids is null then
-        return 0;
-    end if;
-    begin
-        return stepwell._receipts_recover(v_left.tenant_ids, v_left.receipt_ids);
-    exception when others then
-        if not stepwell._is_fault_of_row(sqlstate) then
-            raise;
-        end if;
-        return stepwell._units_isolate('_receipts_recover', 'receipts', v_left.tenant_ids, v_left.receipt_ids);
-    end;
+    return stepwell._units_isolate('_receipts_recover', 'receipts', v_left.tenant_ids, v_left.receipt_ids);
 end
 $$;
 

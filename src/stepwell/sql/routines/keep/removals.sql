@@ -32,17 +32,7 @@ begin
         limit p_limit
         for update of p skip locked
     ) as x;
-    if v_old.unit_ids is null then
-        return 0::bigint;
-    end if;
-    begin
-        return stepwell._runs_remove(v_old.tenant_ids, v_old.unit_ids)::bigint;
-    exception when others then
-        if not stepwell._is_fault_of_row(sqlstate) then
-            raise;
-        end if;
-        return stepwell._units_isolate('_runs_remove', 'retention', v_old.tenant_ids, v_old.unit_ids)::bigint;
-    end;
+    return stepwell._units_isolate('_runs_remove', 'retention', v_old.tenant_ids, v_old.unit_ids);
 end
 $$;
 
@@ -107,17 +97,7 @@ begin
         limit p_limit
         for update of u skip locked
     ) as x;
-    if v_old.unit_ids is null then
-        return 0::bigint;
-    end if;
-    begin
-        return stepwell._jobs_remove(v_old.tenant_ids, v_old.unit_ids)::bigint;
-    exception when others then
-        if not stepwell._is_fault_of_row(sqlstate) then
-            raise;
-        end if;
-        return stepwell._units_isolate('_jobs_remove', 'retention', v_old.tenant_ids, v_old.unit_ids)::bigint;
-    end;
+    return stepwell._units_isolate('_jobs_remove', 'retention', v_old.tenant_ids, v_old.unit_ids);
 end
 $$;
 
@@ -168,17 +148,7 @@ begin
         limit p_limit
         for update of r skip locked
     ) as x;
-    if v_old.receipt_ids is null then
-        return 0::bigint;
-    end if;
-    begin
-        return stepwell._receipts_remove(v_old.tenant_ids, v_old.receipt_ids)::bigint;
-    exception when others then
-        if not stepwell._is_fault_of_row(sqlstate) then
-            raise;
-        end if;
-        return stepwell._units_isolate('_receipts_remove', 'retention', v_old.tenant_ids, v_old.receipt_ids)::bigint;
-    end;
+    return stepwell._units_isolate('_receipts_remove', 'retention', v_old.tenant_ids, v_old.receipt_ids);
 end
 $$;
 
@@ -222,17 +192,7 @@ begin
         limit p_limit
         for update skip locked
     ) as x;
-    if v_old.approval_ids is null then
-        return 0::bigint;
-    end if;
-    begin
-        return stepwell._approvals_remove(v_old.tenant_ids, v_old.approval_ids)::bigint;
-    exception when others then
-        if not stepwell._is_fault_of_row(sqlstate) then
-            raise;
-        end if;
-        return stepwell._units_isolate('_approvals_remove', 'retention', v_old.tenant_ids, v_old.approval_ids)::bigint;
-    end;
+    return stepwell._units_isolate('_approvals_remove', 'retention', v_old.tenant_ids, v_old.approval_ids);
 end
 $$;
 

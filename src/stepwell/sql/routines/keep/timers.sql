@@ -19,14 +19,7 @@ declare
     v_due constant record := stepwell._timers_lock(v_now, p_limit);
 begin
     if v_due.unit_ids is not null then
-        begin
-            v_count := v_count + stepwell._timers_fire(v_due.tenant_ids, v_due.unit_ids);
-        exception when others then
-            if not stepwell._is_fault_of_row(sqlstate) then
-                raise;
-            end if;
-            v_count := v_count + stepwell._units_isolate('_timers_fire', 'timers', v_due.tenant_ids, v_due.unit_ids);
-        end;
+        v_count := v_count + stepwell._units_isolate('_timers_fire', 'timers', v_due.tenant_ids, v_due.unit_ids);
     end if;
     return query select v_count, least(
         greatest((select min(t.due_at) from stepwell.timer as t),

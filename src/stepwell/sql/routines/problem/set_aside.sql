@@ -10,9 +10,9 @@ as $$
     select left(p_error_code, 2) not in ('08', '25', '40', '53', '55', '57', '58')
 $$;
 
--- Calls a routine (tenant ids, unit ids → how many were done) for these units, without those that make it fail: each of
--- those is set aside. At most 50 of them in one call; what is left is done by a later call. Replays have the numbers of
--- their requests in place of units.
+-- Calls a routine (tenant ids, unit ids → how many were done) for these units: first for all together, then without those
+-- that make it fail: each of those is set aside. At most 50 of them in one call; what is left is done by a later call.
+-- Returns how many were done; 0 without units. Replays have the numbers of their requests in place of units.
 -- Locks: as the routine; the caller holds the runs.
 -- Raises: what is not the fault of a row.
 create or replace function stepwell._units_isolate(p_routine text, p_duty text, p_tenant_ids int[], p_unit_ids bigint[])
@@ -31,6 +31,9 @@ declare
     v_code text;
     v_reason text;
 begin
+    if p_unit_ids is null then
+        return 0;
+    end if;
     while cardinality(v_firsts) > 0 and v_aside_count < 50 loop
         v_first := v_firsts[cardinality(v_firsts)];
         v_last := v_lasts[cardinality(v_lasts)];
