@@ -1909,8 +1909,6 @@ create table stepwell.worker_stop (
     stopped_by text not null,
     stopped_at timestamp with time zone not null
 );
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_branch
 create table stepwell.workflow_branch (
@@ -5718,7 +5716,10 @@ create view stepwell.vw_governance_failed_cuts (
     trace_id text,
     reason text,
     workflow text,
-    trigger_ref text
+    trigger_ref text,
+    remedy_key text,
+    actor text,
+    event_type text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -5750,7 +5751,10 @@ create view stepwell.vw_governance_orphans (
     trace_id text,
     reason text,
     workflow text,
-    trigger_ref text
+    trigger_ref text,
+    remedy_key text,
+    actor text,
+    event_type text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -5784,7 +5788,10 @@ create view stepwell.vw_governance_problems (
     trace_id text,
     reason text,
     workflow text,
-    trigger_ref text
+    trigger_ref text,
+    remedy_key text,
+    actor text,
+    event_type text
 ) with (security_invoker=true);
 -- granted to stepwell_api: select
 -- granted to stepwell_reader: select
@@ -6165,6 +6172,11 @@ create function stepwell._body_problem(p_what text, p_body text, p_is_oversized 
 
 -- function: stepwell._bound()
 create function stepwell._bound() returns text language plpgsql stable parallel restricted set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._bound_text(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_reads integer)
+create function stepwell._bound_text(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_reads integer) returns text language sql stable parallel safe;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7736,6 +7748,11 @@ create function stepwell._reader_waits_since(p_tenant_id integer, p_last_tx xid8
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._reads_at(p_tenant_id integer, p_principal_id bigint, p_verbs text[])
+create function stepwell._reads_at(p_tenant_id integer, p_principal_id bigint, p_verbs text[]) returns SETOF integer language sql stable;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._reads_of(p_tenant_id integer, p_principal_id bigint, p_verbs text[])
 create function stepwell._reads_of(p_tenant_id integer, p_principal_id bigint, p_verbs text[]) returns integer language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -8362,6 +8379,11 @@ create function stepwell._stamp_of(p_bound text) returns text language plpgsql s
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._stamp_with(p_secret bytea, p_bound text)
+create function stepwell._stamp_with(p_secret bytea, p_bound text) returns text language sql stable parallel restricted;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text)
 create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -8518,6 +8540,11 @@ create function stepwell._stop_put(p_tenant_id integer, p_stop_kind text, p_work
 
 -- function: stepwell._stop_tell(p_tenant_id integer, p_event_type text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
 create function stepwell._stop_tell(p_tenant_id integer, p_event_type text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._stop_told(p_stop_id bigint, OUT stopped_by text, OUT reason text)
+create function stepwell._stop_told(p_stop_id bigint, OUT stopped_by text, OUT reason text) returns record language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._stoppable(p_worker_id bigint, p_stop_kind text, OUT worker_name text, OUT closed_at timestamp with time zone)
 create function stepwell._stoppable(p_worker_id bigint, p_stop_kind text, OUT worker_name text, OUT closed_at timestamp with time zone) returns record language plpgsql stable set search_path=stepwell, pg_temp;
@@ -9438,7 +9465,7 @@ create function stepwell.fn_expression_evaluate(p_session_key bigint, p_tenant_i
 -- granted to stepwell_worker: execute
 
 -- function: stepwell.fn_governance_read(p_tenant_id integer, p_category text, p_before_at timestamp with time zone, p_before_key text, p_limit integer)
-create function stepwell.fn_governance_read(p_tenant_id integer, p_category text, p_before_at timestamp with time zone, p_before_key text, p_limit integer) returns TABLE(subject_key text, subject text, since_at timestamp with time zone, run_id bigint, unit_id bigint, trace_id text, reason text, workflow text, trigger_ref text) language plpgsql stable set search_path=stepwell, pg_temp;
+create function stepwell.fn_governance_read(p_tenant_id integer, p_category text, p_before_at timestamp with time zone, p_before_key text, p_limit integer) returns TABLE(subject_key text, subject text, since_at timestamp with time zone, run_id bigint, unit_id bigint, trace_id text, reason text, workflow text, trigger_ref text, remedy_en text, remedy_vi text, actor text, event_type text) language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
