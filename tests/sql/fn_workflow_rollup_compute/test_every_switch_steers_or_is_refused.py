@@ -136,7 +136,7 @@ def test_kept_and_computed_agree_under_every_policy_that_is_accepted(engine: Eng
             "weighted: weights: the roll-up has no weights",
         ),
         (
-            "update {} set policy_config_jsonb = policy_config_jsonb || '{{\"weights\": {{\"red\": 3}}}}'"
+            'update {} set policy_config_jsonb = policy_config_jsonb || \'{{"weights": {{"red": 3}}}}\''
             " where policy_config_jsonb ->> 'rule' = 'R-2'",
             "wait_is_at_most_yellow: weights: the roll-up has no weights",
         ),

@@ -77,7 +77,9 @@ INSTANCE = (
 @pytest.mark.requirement("LN-06")
 @pytest.mark.requirement("LN-11")
 def test_a_chain_is_read_as_document_004_tells_it(engine: Engine, clock: Clock):
-    engine.publish("order", operation("VALIDATE", retry={"max_attempts": 3}), operation("SHIP"))
+    # Its own deadline is none of the document's: `deadline_at` is that of the wait.
+    validate = operation("VALIDATE", retry={"max_attempts": 3}, deadline=86400)
+    engine.publish("order", validate, operation("SHIP"))
     run_id = engine.start("order")
     assert row(engine, INSTANCE, "workflow_instance", "instance_id", run_id) == (
         "order", 1, "RUNNING", 0, "VALIDATE", None, None,
@@ -90,8 +92,10 @@ def test_a_chain_is_read_as_document_004_tells_it(engine: Engine, clock: Clock):
     ]
     session = engine.worker("shop:host:1:a", lease_seconds=30)
     (lease,) = engine.claim(session)
-    locked = "status, locked_by, locked_until - stepwell.now() > interval '20s', next_run_at"
-    assert steps(engine, run_id, locked)[0] == ("RUNNING", "shop:host:1:a", True, None)
+    locked = "status, locked_by, locked_until - stepwell.now() > interval '20s', next_run_at, deadline_at"
+    assert steps(engine, run_id, locked)[0] == ("RUNNING", "shop:host:1:a", True, None, None)
+    timers = "select timer_kind from timer where unit_id = %s"
+    assert engine.db.execute(timers, (lease.unit_id,)).fetchall() == [("deadline",)]
     # The lease expires: READY again, one attempt more, LEASE_EXPIRED, no lock.
     clock.advance(seconds=31)
     engine.db.execute("select * from fn_leases_recover()")

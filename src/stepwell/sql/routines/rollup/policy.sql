@@ -37,19 +37,16 @@ as $$
         select 1, format('%s: classes: %s: is unknown; accepted: semantic_class, colour, rank', p.policy_code, s.switch)
         from policy as p
         cross join lateral jsonb_path_query(p.config, '$.classes[*] ? (@.type() == "object")') as c (class)
-        cross join lateral jsonb_object_keys(c.class) as s (switch)
-        where p.rule = 'R-1' and s.switch not in ('semantic_class', 'colour', 'rank')
+        cross join lateral jsonb_object_keys(c.class) as s (switch) where p.rule = 'R-1' and s.switch not in ('semantic_class', 'colour', 'rank')
         union all
         select 2, format('%s: rule: must be one of R-1 to R-6', p.policy_code)
         from policy as p where not exists (select from known as k where k.rule = p.rule)
         union all
         select 3, format('rule %s: exactly one active row is required, there are %s', k.rule, count(p.rule))
-        from known as k left join policy as p on k.rule = p.rule
-        group by k.rule having count(p.rule) <> 1
+        from known as k left join policy as p on k.rule = p.rule group by k.rule having count(p.rule) <> 1
         union all
         select 4, format('%s: %s: only %s is accepted, rule %s is binding', p.policy_code, f.switch, f.value, f.rule)
-        from policy as p inner join fixed as f on p.rule = f.rule
-        where p.config -> f.switch is distinct from f.value
+        from policy as p inner join fixed as f on p.rule = f.rule where p.config -> f.switch is distinct from f.value
         union all
         select 5, format('%s: classes: red, wait, active and idle are required once each, with a colour (gray, green, yellow, red)'
             ' and a rank of its own', p.policy_code)
