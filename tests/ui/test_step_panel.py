@@ -99,7 +99,7 @@ def panel(page: Page, run: int, name: str, no: int, query: str = "") -> Locator:
 
 
 def test_a_step_is_found_opened_claimed_and_completed_with_no_key_but_those_of_the_page(page: Page, run: int):
-    """Nothing is focused by the test: from the search of the page into the panel, to its buttons, to its form."""
+    """The test focuses nothing: from the palette to the run, by its search into the panel, to the form."""
 
     def tab_to(name: str) -> None:
         for _ in range(12):
