@@ -1899,8 +1899,6 @@ create table stepwell.worker_stop (
     stopped_by text not null,
     stopped_at timestamp with time zone not null
 );
--- granted to stepwell_api: select
--- granted to stepwell_reader: select
 
 -- table: stepwell.workflow_branch
 create table stepwell.workflow_branch (
@@ -5786,6 +5784,11 @@ create function stepwell._bound() returns text language plpgsql stable parallel 
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._bound_text(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_reads integer)
+create function stepwell._bound_text(p_tenant_id integer, p_principal_id bigint, p_token_id bigint, p_reads integer) returns text language sql stable parallel safe;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._boundaries_open(p_tenant_ids integer[], p_unit_ids bigint[], p_join_ids bigint[])
 create function stepwell._boundaries_open(p_tenant_ids integer[], p_unit_ids bigint[], p_join_ids bigint[]) returns void language plpgsql set search_path=stepwell, pg_temp;
 
@@ -6857,6 +6860,11 @@ create function stepwell._letters_filter_check(p_filter jsonb) returns void lang
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._level_refuse()
+create function stepwell._level_refuse() returns void language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._lifecycle_note(p_tenant_id integer, p_code text, p_what text, p_severity text, p_detail text, p_cut_request_id bigint, p_actor text, p_axis_inconsistency boolean)
 create function stepwell._lifecycle_note(p_tenant_id integer, p_code text, p_what text, p_severity text, p_detail text, p_cut_request_id bigint, p_actor text, p_axis_inconsistency boolean) returns void language sql set search_path=stepwell, pg_temp;
 
@@ -7326,6 +7334,11 @@ create function stepwell._rates_return(p_now timestamp with time zone, p_limit i
 
 -- function: stepwell._reader_waits_since(p_tenant_id integer, p_last_tx xid8, p_last_event_id bigint)
 create function stepwell._reader_waits_since(p_tenant_id integer, p_last_tx xid8, p_last_event_id bigint) returns timestamp with time zone language sql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
+-- function: stepwell._reads_at(p_tenant_id integer, p_principal_id bigint, p_verbs text[])
+create function stepwell._reads_at(p_tenant_id integer, p_principal_id bigint, p_verbs text[]) returns SETOF integer language sql stable;
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
@@ -7935,6 +7948,11 @@ create function stepwell._stamp_of(p_bound text) returns text language plpgsql s
 -- granted to stepwell_api: execute
 -- granted to stepwell_reader: execute
 
+-- function: stepwell._stamp_with(p_secret bytea, p_bound text)
+create function stepwell._stamp_with(p_secret bytea, p_bound text) returns text language sql stable parallel restricted;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text)
 create function stepwell._start_input_check(p_inputs jsonb[], p_trigger_refs text[], p_priority integer, p_trace_id text) returns void language plpgsql stable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -8086,6 +8104,11 @@ create function stepwell._stop_put(p_tenant_id integer, p_stop_kind text, p_work
 
 -- function: stepwell._stop_tell(p_tenant_id integer, p_event_type text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text)
 create function stepwell._stop_tell(p_tenant_id integer, p_event_type text, p_worker_name text, p_executor_class_id integer, p_actor text, p_reason text) returns void language plpgsql set search_path=stepwell, pg_temp;
+
+-- function: stepwell._stop_told(p_stop_id bigint, OUT stopped_by text, OUT reason text)
+create function stepwell._stop_told(p_stop_id bigint, OUT stopped_by text, OUT reason text) returns record language plpgsql stable security definer set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell._stoppable(p_worker_id bigint, p_stop_kind text, OUT worker_name text, OUT closed_at timestamp with time zone)
 create function stepwell._stoppable(p_worker_id bigint, p_stop_kind text, OUT worker_name text, OUT closed_at timestamp with time zone) returns record language plpgsql stable set search_path=stepwell, pg_temp;
