@@ -1,4 +1,4 @@
-"""Workers serve every tenant, and only the first one stops them: why, and who did it, is shown to its readers alone."""
+"""Workers serve every tenant and the first one stops them: by whom and why is shown to its readers alone."""
 
 from __future__ import annotations
 
