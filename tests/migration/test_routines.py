@@ -114,6 +114,22 @@ def test_a_view_can_change_its_columns(empty_dsn, sources):
     assert migrate.migrate(empty_dsn, sources.load()) == migrate.Report()
 
 
+def test_a_view_with_a_trigger_can_change_its_columns(empty_dsn, sources):
+    trigger = """
+        create or replace function stepwell._refuse() returns trigger language plpgsql as
+        $$ begin raise exception 'never'; end $$;
+        create or replace trigger nothing_comes instead of insert on stepwell.thing_view
+        for each row execute function stepwell._refuse();
+    """
+    sources.routine("view.sql", VIEW.format(columns="thing_id, name") + trigger)
+    migrate.migrate(empty_dsn, sources.load())
+    sources.routine("view.sql", VIEW.format(columns="name, thing_id") + trigger)
+    migrate.migrate(empty_dsn, sources.load())
+    assert ("trigger", "stepwell.thing_view.nothing_comes") in read(empty_dsn)
+    with psycopg.connect(empty_dsn) as connection, pytest.raises(psycopg.Error, match="never"):
+        connection.execute("insert into stepwell.thing_view values ('a', 1)")
+
+
 def test_a_function_can_change_its_result_type(empty_dsn, sources):
     migrate.migrate(empty_dsn, sources.load())
     sources.routine(

@@ -174,7 +174,14 @@ def _drop_known(connection: Connection, objects: dict[Key, str], known: frozense
 def _tables(connection: Connection) -> dict[catalog.Key, catalog.Entry]:
     # A policy uses a routine; fn_privileges_apply creates it again.
     derived = ("view", "function", "policy")
-    return {key: entry for key, entry in catalog.read(connection).items() if key[0] not in derived}
+    entries = catalog.read(connection)
+    views = {name for kind, name in entries if kind == "view"}
+    # The file of a view creates its triggers again, too.
+    return {
+        (kind, name): entry
+        for (kind, name), entry in entries.items()
+        if kind not in derived and not (kind == "trigger" and name.rpartition(".")[0] in views)
+    }
 
 
 def _drop(connection: Connection, kind: str, name: str, *, behaviour: str = "restrict") -> None:
