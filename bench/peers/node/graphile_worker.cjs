@@ -50,7 +50,10 @@ answer({
     runner = await runner()
   },
   aim: ({ target }) => count.aim(target),
-  add: ({ jobs }) => utils.addJobs(jobs),
+  // Without the rows of the jobs, which only this client could want.
+  add: async ({ jobs }) => {
+    await utils.addJobs(jobs)
+  },
   jobs: async ({ total, batch }) => {
     for (let low = 0; low < total; low += batch) {
       const length = Math.min(batch, total - low)
