@@ -9,7 +9,8 @@ import pytest
 
 DIGESTS = {"_value_digest", "_audit_values", "_audit_value_texts", "fn_audit_seal"}
 HOT = (
-    "fn_job_claim", "fn_job_report", "fn_run_start", "fn_job_enqueue", "fn_worker_heartbeat", "fn_timers_fire",
+    "fn_job_claim", "fn_job_report", "fn_run_start", "fn_job_enqueue", "fn_timers_fire",
+    "fn_worker_heartbeat",
 )  # fmt: skip
 SOURCES = """
     select p.proname, string_agg(concat(p.prosrc, pg_get_function_sqlbody(p.oid)), ' ')
