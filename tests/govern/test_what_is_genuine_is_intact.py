@@ -143,3 +143,24 @@ def test_a_month_that_was_never_sealed_is_not_dropped_in_silence(
     kept = engine.one("select count(*) from event_log where event_type = 'workflow.published'")
     assert kept == int(is_sealed)
     intact()
+
+
+def test_a_step_that_begins_again_by_an_earlier_clock(
+    engine: Engine, clock: Clock, intact: Callable[..., None]
+):
+    """A session reads the clock, waits for a lock, and changes the unit after one that read it later."""
+    engine.publish("w", operation("call", retry={"max_attempts": 3, "initial_seconds": 0}))
+    unit = engine.unit(engine.start("w"), "call")
+    engine.claim(engine.worker(lease_seconds=60))
+    clock.advance(minutes=10)
+    assert engine.one("select fn_leases_recover()") == 1
+    engine.timers()
+    clock.advance(minutes=-20)
+    session = engine.worker()
+    (lease,) = engine.claim(session)
+    engine.complete(session, lease)
+    assert lease.unit_id == unit
+    intact(
+        f"update work_unit set started_at = last_transition_at where unit_id = {unit}",
+        f"update work_unit set completed_at = started_at where unit_id = {unit}",
+    )

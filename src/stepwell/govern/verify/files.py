@@ -135,8 +135,11 @@ def parse(text: str) -> Any:
 
 
 def nesting(text: str) -> int:
-    """How deep the lists and objects of a JSON text are. A pattern with a choice for each character of a string
-    needs a hundred bytes for each, so escapes and strings are taken out first."""
+    """How deep the lists and objects of a JSON text are.
+
+    A pattern with a choice for each character of a string needs a hundred bytes for each of them; so escapes
+    and strings are taken out first.
+    """
     if "\\" in text:
         text = re.sub(r"\\.", "", text, flags=re.DOTALL)
     deepest = depth = 0

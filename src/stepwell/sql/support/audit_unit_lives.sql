@@ -22,10 +22,11 @@ with logged as materialized (
         count(*) filter (where l.to_state = 'in_progress' and l.from_state is distinct from 'overdue') as lease_no,
         (array_agg(l.actor order by l.event_id desc)
             filter (where l.to_state = 'in_progress' and l.from_state is distinct from 'overdue'))[1] as taken_by,
-        min(l.at) filter (where l.to_state = 'in_progress' or l.from_state is null and l.to_state is not null
-            and u.scope <> 'job') as started_at,
+        -- The first by its number: of two sessions, the one that read the clock earlier may change the unit later.
+        (array_agg(l.at order by l.event_id) filter (where l.to_state = 'in_progress'
+            or l.from_state is null and l.to_state is not null and u.scope <> 'job'))[1] as started_at,
         -- The first completion stays; another end does not when the unit is opened again.
-        coalesce(min(l.at) filter (where l.to_state = 'completed' and u.scope <> 'workflow_run'),
+        coalesce((array_agg(l.at order by l.event_id) filter (where l.to_state = 'completed' and u.scope <> 'workflow_run'))[1],
             (array_agg(l.at order by l.event_id) filter (where s.state_code is not null
                 and l.event_id > coalesce(l.cleared_id, 0)))[1]) as completed_at,
         count(*) filter (where l.event_id > coalesce(l.opened_id, 0)

@@ -15,7 +15,7 @@ with told as materialized (
         (array_agg(e.event_type order by e.event_id desc) filter (where e.event_type ~ '^clock\.'))[1] = 'clock.stopped' as is_held,
         bool_or(e.event_type ~ '\.deadline_changed$') as was_changed,
         bool_or(e.event_type ~ '\.deadline_changed$|^clock\.' and e.payload ?| array['deadline_at', 'deadline_to']) as has_told,
-        min(e.at) filter (where e.to_state = 'ready') as ready_at,
+        (array_agg(e.at order by e.event_id) filter (where e.to_state = 'ready'))[1] as ready_at,
         bool_or(e.to_state in ('in_progress', 'overdue')) as has_begun,
         bool_or(e.event_type ~ '\.reopened_for_correction$') as was_reopened
     from stepwell.event_log as e
