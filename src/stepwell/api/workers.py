@@ -138,7 +138,7 @@ class SummaryEventView(Shown):
 
 
 class StopWish(Body):
-    reason: str = Field(min_length=1, max_length=2000, examples=["its host is replaced"])
+    reason: str = Field(min_length=1, max_length=2000, examples=["too many of them fail"])
 
 
 class SummaryWish(Body):
