@@ -43,8 +43,8 @@ LAYOUTS = 20
 STREAMS = 100
 W1_RUNS = 200
 QUICK_W1_RUNS = 10
-# One W1 takes a tenth of a second, less than the pause between two reads of the streams: whether a read happens in
-# it is chance. So many together last several reads.
+# One W1 takes a tenth of a second, less than the pause between two reads of the streams: whether a read
+# happens in it is chance. So many together last several reads.
 W1_AT_ONCE = 5
 QUICK_W1_AT_ONCE = 1
 W1_ROUNDS = 11
@@ -185,11 +185,12 @@ def _cpu_seconds(pid: int) -> float:
 async def _w1(
     database_url: str, port: int, server_pid: int, tokens: list[str], *, quick: bool
 ) -> dict[str, Any]:
-    """W1 (200 runs × 10 steps) five times, with no stream and with 100 that follow all runs, in turn on one server.
+    """Five W1 (200 runs × 10 steps), with no stream and with 100 that follow all runs, in turn on one server.
 
-    Rates depend on who else uses the machine, so each round with streams is compared with the one before it; the
-    CPU of PostgreSQL and of the worker for each step does not. That of PostgreSQL has what the streams read; that
-    of the server and of the clients of the streams is apart, and slows the rate where there are few cores.
+    Rates depend on who else uses the machine, so each round with streams is compared with the one before it;
+    the CPU of PostgreSQL and of the worker for each step does not. That of PostgreSQL has what the streams
+    read; that of the server and of the clients of the streams is apart, and slows the rate where there are
+    few cores.
     """
     each = QUICK_W1_RUNS if quick else W1_RUNS
     runs = each * (QUICK_W1_AT_ONCE if quick else W1_AT_ONCE)
