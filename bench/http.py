@@ -207,7 +207,7 @@ async def _w1(
         # The first round of each kind is a rehearsal.
         for number in range(2 * (QUICK_W1_ROUNDS if quick else W1_ROUNDS) + 2):
             count = STREAMS * (number % 2)
-            started = []
+            started: list[Any] = []
             while len(started) < runs:
                 started += await app.start_many(flow.name, [{} for _ in range(each)])
             ids = [handle.id for handle in started]

@@ -44,9 +44,9 @@ def read_point(text: str) -> int | datetime:
     if text.isascii() and text.isdigit() and int(text) <= POSITION_LIMIT:
         return int(text)
     try:
-        moment = datetime.fromisoformat(text)
+        found = datetime.fromisoformat(text)
         # PostgreSQL knows fewer offsets than Python.
-        moment = None if moment.tzinfo is None else moment.astimezone(UTC)
+        moment = None if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         moment = None
     if moment is None:
