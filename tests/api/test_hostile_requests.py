@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from stepwell.api.identity import COOKIE
-from tests.api.routes import operations
+from tests.api.routes import Operation, operations
 from tests.sql.drive import Engine, operation
 
 PASSWORD = "seven green bottles"
@@ -169,6 +169,52 @@ def largest(parameter: dict[str, Any]) -> int | None:
         if one.get("type") == "integer":
             return int(one["exclusiveMaximum"]) - 1 if "exclusiveMaximum" in one else int(one["maximum"])
     return None
+
+
+# Python reads offsets up to a day, PostgreSQL up to 15:59.
+FAR, OUTSIDE = "2026-01-01T00:00:00+23:59", ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00")
+
+
+def test_a_time_of_any_zone_in_a_query_is_read_or_refused_by_name(api: httpx.Client, db: psycopg.Connection):
+    engine = Engine(db)
+    engine.publish("w", operation("a"))
+    run_id = engine.start("w")
+    asked = [(one, name) for one in operations() for name in times(one)]
+    assert len(asked) >= 8
+    for one, name in asked:
+        request = one.request({"run_id": str(run_id)}, {})
+        # The log is never read without a filter.
+        more = {"actor": "x"} if "actor" in {found["name"] for found in one.parameters("query")} else {}
+        for text in (FAR, *OUTSIDE):
+            answer = api.request(**{**request, "params": {**more, name: text}})
+            if text == FAR:
+                assert answer.status_code in (200, 404, 422), (one.name, name, answer.text)
+            else:
+                found = (answer.status_code, answer.json()["field"].removeprefix("query."))
+                assert found == (422, name), (one.name, name, answer.text)
+
+
+def times(one: Operation) -> list[str]:
+    """The parameters of a query that are times."""
+    return [
+        found["name"]
+        for found in one.parameters("query")
+        if found["name"] == "at"
+        or any(c.get("format") == "date-time" for c in found["schema"].get("anyOf", ()))
+    ]
+
+
+@pytest.mark.parametrize("text", [FAR, *OUTSIDE])
+def test_a_time_of_any_zone_in_a_body_is_read_or_refused_by_name(
+    api: httpx.Client, db: psycopg.Connection, text: str
+):
+    Engine(db).publish("w", operation("a"))
+    answer = api.post("/api/v1/jobs", json={"operation": "a", "process_after": text})
+    if text == FAR:
+        assert answer.status_code == 201, answer.text
+        assert api.get(f"/api/v1/jobs/{answer.json()['job_id']}").status_code == 200
+    else:
+        assert (answer.status_code, answer.json()["field"]) == (422, "body.process_after")
 
 
 @pytest.mark.parametrize(

@@ -9,18 +9,31 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, get_args
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, get_args
 
 from fastapi import Request
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict
 
 from stepwell.define.problem import did_you_mean
 
 UNKNOWN: Final = "extra_forbidden"
 _REFUSED: Final = "stepwell_refused"
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The same time in UTC: PostgreSQL knows fewer offsets than Python. Raises ValueError."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the time is outside the years 1 to 9999 of UTC") from None
+
+
+# A time that a caller sends; it must have a zone.
+Moment = Annotated[AwareDatetime, AfterValidator(in_utc)]
 
 
 class Body(BaseModel):

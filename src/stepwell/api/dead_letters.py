@@ -184,7 +184,7 @@ class ReplayRequestView(Shown):
 
 
 class StopWish(Body):
-    reason: str = Field(min_length=1, max_length=2000, examples=["the first ones failed again"])
+    reason: str = Field(min_length=1, max_length=2000, examples=["too many of them fail"])
 
 
 @router.read("/dead-letters", summary="What has no attempts left, the newest first", problems=())

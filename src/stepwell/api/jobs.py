@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 
-from stepwell.api.accepted import Body
+from stepwell.api.accepted import Body, Moment
 from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
 from stepwell.api.resource import Resource
@@ -57,7 +57,7 @@ class Enqueue(Body):
     payload: dict[str, Any] = Field(default_factory=dict, examples=[{"order_id": "A-1"}])
     key: str | None = Field(default=None, min_length=1, max_length=500, examples=["mail-A-1"])
     priority: int = Field(default=0, ge=-1000, le=1000, examples=[10])
-    process_after: AwareDatetime | None = None
+    process_after: Moment | None = None
     concurrency_key: Name | None = Field(default=None, examples=["mail-server"])
     max_concurrency: int | None = Field(default=None, ge=1, lt=2**31, examples=[5])
     max_attempts: int | None = Field(default=None, ge=1, le=1000, examples=[3])

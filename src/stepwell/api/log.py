@@ -10,8 +10,9 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
+from stepwell.api.accepted import Moment
 from stepwell.api.caller import NUMBER_LIMIT, Caller
 from stepwell.api.pages import Cursor, Limit, Page, seek
 from stepwell.api.pages import cursor as cursor_of
@@ -55,8 +56,8 @@ async def list_events(
         Query(max_length=50, description="types of events"),
     ] = None,
     actor: Annotated[str | None, Query(max_length=200)] = None,
-    from_at: Annotated[AwareDatetime | None, Query()] = None,
-    until_at: Annotated[AwareDatetime | None, Query()] = None,
+    from_at: Annotated[Moment | None, Query()] = None,
+    until_at: Annotated[Moment | None, Query()] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[LogEventView]:

@@ -9,12 +9,13 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from stepwell.api.accepted import in_utc
 from stepwell.errors import InvalidInput
 
 T = TypeVar("T")
@@ -86,9 +87,8 @@ def moment(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
         if found.tzinfo is not None:
-            # PostgreSQL knows fewer offsets than Python.
-            return found.astimezone(UTC)
-    except (ValueError, OverflowError):
+            return in_utc(found)
+    except ValueError:
         pass
     raise _foreign()
 

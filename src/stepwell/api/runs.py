@@ -13,7 +13,7 @@ from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from stepwell.api.accepted import Body
+from stepwell.api.accepted import Body, Moment
 from stepwell.api.caller import NUMBER_LIMIT, BoundCaller, Caller, Number, RunNumber
 from stepwell.api.pages import Cursor, Limit, Page, next_of, page_of, seek
 from stepwell.api.resource import Resource
@@ -247,8 +247,8 @@ async def _filter(
     parent: Annotated[
         int | None, Query(ge=1, lt=NUMBER_LIMIT >> 20, description="sub-workflows of this run")
     ] = None,
-    started_after: Annotated[datetime | None, Query(description="a time with a zone")] = None,
-    started_before: Annotated[datetime | None, Query(description="a time with a zone")] = None,
+    started_after: Annotated[Moment | None, Query(description="a time with a zone")] = None,
+    started_before: Annotated[Moment | None, Query(description="a time with a zone")] = None,
     label: Annotated[
         list[Label] | None, Query(max_length=16, description="key:value; the run has all of them")
     ] = None,

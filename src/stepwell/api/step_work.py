@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
-from stepwell.api.accepted import Body
+from stepwell.api.accepted import Body, Moment
 from stepwell.api.caller import BoundCaller, Caller, Number
 from stepwell.api.resource import Resource
 from stepwell.api.shown import Shown
@@ -48,7 +48,7 @@ class Wait(Body):
         description="an event that ends the wait",
         examples=["carrier.picked_up"],
     )
-    resume_at: AwareDatetime | None = Field(default=None, description="a time that ends the wait")
+    resume_at: Moment | None = Field(default=None, description="a time that ends the wait")
 
 
 class Resolve(Body):
@@ -80,7 +80,7 @@ class CannotComplete(Because):
 
 
 class Deadline(Because):
-    deadline_at: AwareDatetime
+    deadline_at: Moment
 
 
 class Reopen(Body):

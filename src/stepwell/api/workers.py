@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import Path, Query
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 
-from stepwell.api.accepted import Body
+from stepwell.api.accepted import Body, Moment
 from stepwell.api.caller import Caller, Number
 from stepwell.api.calls import calls_of
 from stepwell.api.pages import Cursor, Limit, Page, page_of, seek
@@ -138,7 +138,7 @@ class SummaryEventView(Shown):
 
 
 class StopWish(Body):
-    reason: str = Field(min_length=1, max_length=2000, examples=["its host is replaced"])
+    reason: str = Field(min_length=1, max_length=2000, examples=["too many of them fail"])
 
 
 class SummaryWish(Body):
@@ -158,8 +158,8 @@ class SummaryWish(Body):
     source_event_refs: list[Annotated[str, Field(max_length=100)]] = Field(
         min_length=1, max_length=100, examples=[["event:7:4711"]]
     )
-    window_start_at: AwareDatetime
-    window_end_at: AwareDatetime
+    window_start_at: Moment
+    window_end_at: Moment
     summarizer_version: str = Field(min_length=1, max_length=100, examples=["2026-03"])
     confidence: float = Field(ge=0, le=1, examples=[0.9])
 

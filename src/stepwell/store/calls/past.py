@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from stepwell.errors import InvalidInput
 from stepwell.store.connection.call import Call
@@ -44,10 +44,12 @@ def read_point(text: str) -> int | datetime:
     if text.isascii() and text.isdigit() and int(text) <= POSITION_LIMIT:
         return int(text)
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        found = datetime.fromisoformat(text)
+        # PostgreSQL knows fewer offsets than Python.
+        moment = None if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
         moment = None
-    if moment is None or moment.tzinfo is None:
+    if moment is None:
         raise InvalidInput(
             f"at: {text!r} is neither the number of an event nor a time with a zone",
             hint="write 1234, or 2026-03-01T14:00:00+01:00",
