@@ -105,9 +105,9 @@ def test_with_a_token_a_command_acts_as_whom_it_belongs_to(run, db: psycopg.Conn
     assert "bound to ada and cannot act as ben" in run(
         "step", "release", f"{number}/sign", "--as", "ben", token=ada, code=1
     )
-    assert "run.cancel: neither the roles nor the token of ada allow this" in run(
-        "runs", "cancel", str(number), token=ada, code=1
-    )
+    refused = run("runs", "cancel", str(number), token=ada, code=1)
+    assert "run.cancel: neither the roles nor the token of ada allow this; roles that allow it:" in refused
+    assert "reviewer" in refused.partition("roles that allow it: ")[2]
     narrow = run("token", "create", "ada", "--label", "n", "--verb", "read").strip()
     assert "run.start: neither" in run("start", "w", token=narrow, code=1)
     # Another tenant is not seen.

@@ -10,6 +10,8 @@ from tests.tidy import sql_source
 from tests.tidy.sources import files, read
 
 FOLDER = Path("src/stepwell/sql/routines")
+# Calls the routine that its first argument names.
+CALLS_BY_NAME = "_units_isolate"
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ def _used(definition: sql_source.Definition, known: dict[str, sql_source.Definit
     texts = [token.text for token in definition.code]
     used = set()
     for at in range(2, len(texts) - 1):
+        if texts[at - 2 : at] == [CALLS_BY_NAME, "("] and texts[at].strip("'") in known:
+            used.add(texts[at].strip("'"))
         name = texts[at]
         if name not in known or name == definition.name:
             continue

@@ -11,6 +11,7 @@ import pytest
 
 from tests.tidy import sql_source
 from tests.tidy.sources import files, read
+from tests.tidy.sql_calls import CALLS_BY_NAME
 
 MIGRATIONS = files(".sql", under="src/stepwell/sql/migrations")
 ROUTINES = files(".sql", under="src/stepwell/sql/routines")
@@ -352,9 +353,12 @@ def test_no_routine_updates_a_row_of_the_queue():
 def test_every_helper_is_called():
     uses: dict[str, int] = {}
     for path in ROUTINES:
-        for token in sql_source.code(read(path)):
-            if token.kind == "word":
-                uses[token.text] = uses.get(token.text, 0) + 1
+        found = sql_source.code(read(path))
+        texts = [token.text for token in found]
+        for at, token in enumerate(found):
+            if token.kind == "word" or texts[max(at - 2, 0) : at] == [CALLS_BY_NAME, "("]:
+                name = token.text.strip("'")
+                uses[name] = uses.get(name, 0) + 1
     helpers = {name for name in routine_names() if name.startswith("_")} - CALLED_BY_MIGRATE
     assert not {name for name in helpers if uses[name] == 1}, "nothing calls this helper: remove it"
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import overload
 
 from stepwell.define.limits import MAX_DURATION_SECONDS
+from stepwell.define.names import kind_of
 from stepwell.define.problem import DefinitionError, quoted
 
 __all__ = ["Duration", "format_duration", "parse_duration", "parse_rate", "seconds_of"]
@@ -81,7 +82,7 @@ def _milliseconds(value: object, field: str) -> Decimal:
     if isinstance(value, timedelta):
         return Decimal(value // timedelta(microseconds=1)) / 1000
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise DefinitionError.one(f"{type(value).__name__} is not a duration; {_ACCEPTED}", field=field)
+        raise DefinitionError.one(f"{kind_of(value)} is not a duration; {_ACCEPTED}", field=field)
     if isinstance(value, str):
         return _from_text(value.strip(), field)
     if isinstance(value, float) and not math.isfinite(value):

@@ -34,7 +34,7 @@ from stepwell.define.limits import (
     MAX_STEPS,
     MIN_PRIORITY,
 )
-from stepwell.define.names import require_id, require_inputs, require_int, require_text
+from stepwell.define.names import kind_of, require_id, require_inputs, require_int, require_text
 from stepwell.define.people import HUMAN_WORDS, require_tasks
 from stepwell.define.problem import DefinitionError, Problem, did_you_mean, quoted
 from stepwell.define.template import FAILURE_POLICIES, Retry
@@ -362,9 +362,7 @@ def _object(
     value: object, field: str, required: tuple[str, ...], known: tuple[str, ...] | None
 ) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise DefinitionError.one(
-            f"a {type(value).__name__} is not accepted; accepted: an object", field=field
-        )
+        raise DefinitionError.one(f"{kind_of(value)} is not accepted; accepted: an object", field=field)
     given = {key: item for key, item in value.items() if item is not None}
     for key in given:
         if known is not None and key not in known:
@@ -380,7 +378,7 @@ def _object(
 
 def _list(value: object, field: str, limit: int, read: Read, problems: list[Problem]) -> list[Any]:
     if not isinstance(value, list | tuple):
-        raise DefinitionError.one(f"a {type(value).__name__} is not accepted; accepted: a list", field=field)
+        raise DefinitionError.one(f"{kind_of(value)} is not accepted; accepted: a list", field=field)
     if len(value) > limit:
         raise DefinitionError.one(f"has {len(value):,} entries; the limit is {limit:,}", field=field)
     found = []

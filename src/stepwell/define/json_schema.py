@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from typing_extensions import is_typeddict
 
 from stepwell.define.limits import MAX_FORM_BYTES
-from stepwell.define.names import UNSTORABLE
+from stepwell.define.names import UNSTORABLE, kind_of
 from stepwell.define.problem import DefinitionError, did_you_mean, quoted
 from stepwell.json_text import holds_nul
 
@@ -123,7 +123,7 @@ def require_form(value: object, field: str = "form") -> dict[str, Any]:
     value = _described(value, field)
     if not isinstance(value, Mapping):
         raise DefinitionError.one(
-            f"a {type(value).__name__} is not accepted; accepted: a Pydantic model, a dataclass, a TypedDict "
+            f"{kind_of(value)} is not accepted; accepted: a Pydantic model, a dataclass, a TypedDict "
             "or a JSON Schema",
             field=field,
         )

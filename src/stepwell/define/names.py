@@ -32,11 +32,21 @@ ID_RULE = (
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
+_KINDS: dict[type, str] = {
+    type(None): "nothing",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    tuple: "a list",
+    dict: "a mapping",
+}
+
+
 def kind_of(value: object) -> str:
-    """The kind of a value in words: nothing, a list, a float."""
-    if value is None:
-        return "nothing"
-    return f"a {type(value).__name__}"
+    """The kind of a value in words: nothing, a list, a number; of other values the name of their class."""
+    return _KINDS.get(type(value)) or f"a {type(value).__name__}"
 
 
 def is_id(value: str) -> bool:
@@ -85,7 +95,7 @@ def require_inputs(value: object, field: str = "inputs") -> dict[str, str]:
     """Parameter → SQL/JSON path. Numbers, booleans and None become literals of the path."""
     if not isinstance(value, Mapping):
         raise DefinitionError.one(
-            f"a {type(value).__name__} is not accepted; accepted: a mapping of names to expressions",
+            f"{kind_of(value)} is not accepted; accepted: a mapping of names to expressions",
             field=field,
         )
     if len(value) > MAX_INPUTS:
@@ -105,7 +115,7 @@ def _as_path(value: object, field: str) -> str:
         except ValueError:
             pass
     raise DefinitionError.one(
-        f"a {type(value).__name__} is not accepted; accepted: an expression like $.input.order_id, "
+        f"{kind_of(value)} is not accepted; accepted: an expression like $.input.order_id, "
         "a number, true, false or null",
         field=field,
     )

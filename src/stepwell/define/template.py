@@ -23,6 +23,7 @@ from stepwell.define.limits import (
     MIN_PRIORITY,
 )
 from stepwell.define.names import (
+    kind_of,
     require_id,
     require_inputs,
     require_int,
@@ -84,7 +85,7 @@ class Operation(_Step):
         _set_id(self, self.name)
         if self.retry is not None and not isinstance(self.retry, Retry):
             raise DefinitionError.one(
-                f"a {type(self.retry).__name__} is not accepted; accepted: Retry(…)", field="retry"
+                f"{kind_of(self.retry)} is not accepted; accepted: Retry(…)", field="retry"
             )
         if self.timeout is not None:
             _set(self, "timeout", parse_duration(self.timeout, "timeout"))
@@ -346,7 +347,7 @@ def _require_step(value: object, name: str) -> None:
         return
     hint = f"; write Operation({quoted(value)})" if isinstance(value, str) else ""
     raise DefinitionError.one(
-        f"a {type(value).__name__} is not a step{hint}; accepted: Operation, Sequential, Parallel, "
+        f"{kind_of(value)} is not a step{hint}; accepted: Operation, Sequential, Parallel, "
         "Conditional, Map, Human, Wait, SubWorkflow",
         field=name,
     )
@@ -370,7 +371,7 @@ def _require_source(value: object, name: str) -> None:
         return
     if not callable(value):
         raise DefinitionError.one(
-            f"a {type(value).__name__} is not accepted; accepted: a SQL/JSON path, a step id, a function "
+            f"{kind_of(value)} is not accepted; accepted: a SQL/JSON path, a step id, a function "
             "or an Operation",
             field=name,
         )

@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from stepwell.define.limits import MAX_YAML_BYTES, MAX_YAML_DEPTH
+from stepwell.define.names import kind_of
 from stepwell.define.problem import DefinitionError, Problem, quoted
 
 __all__ = ["Located", "Mark", "Unreadable", "compose", "compose_all", "is_plain_text"]
@@ -60,21 +61,7 @@ class Located:
         return self.value
 
     def kind(self) -> str:
-        match self.value:
-            case None:
-                return "nothing"
-            case bool():
-                return "true or false"
-            case int() | float():
-                return "a number"
-            case str():
-                return "a text"
-            case list():
-                return "a list"
-            case Unreadable():
-                return "an alias"
-            case _:
-                return "a mapping"
+        return "an alias" if isinstance(self.value, Unreadable) else kind_of(self.value)
 
 
 def problem_at(mark: Mark, message: str, *, step_id: str | None = None, field: str | None = None) -> Problem:

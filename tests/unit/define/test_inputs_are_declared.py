@@ -95,7 +95,7 @@ def test_a_changed_input_schema_is_a_difference():
 @pytest.mark.parametrize(
     ("declared", "words"),
     [
-        (7, "a int is not accepted"),
+        (7, "a number is not accepted"),
         (int, "a type is not accepted"),
         (Unreadable, "cannot be described"),
         ({"type": "array"}, 'describes a "array"'),

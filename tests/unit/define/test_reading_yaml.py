@@ -168,7 +168,7 @@ MISTAKES = [
     ("workflow: w\nsteps:\n  - operation: a\n    inputs: {x: $.steps.b.output}\n", "4:17: step"),
     ("workflow: w\nsteps:\n  - parallel: [a]\n    max_concurrency: 0\n", "4:22: max_concurrency:"),
     ("workflow: w\nsteps:\n  - map: $.input.x\n", '3:5: a map needs the key "do"'),
-    ("workflow: w\nsteps:\n  - if: true\n    then: a\n", "3:9: if: a bool is not accepted"),
+    ("workflow: w\nsteps:\n  - if: true\n    then: a\n", "3:9: if: true or false is not accepted"),
     ("workflow: w\nsteps:\n  - if: {wait: x}\n    then: a\n", "3:9: is not an operation"),
     (
         "workflow: w\nsteps:\n  - if: b\n    then: a\n",

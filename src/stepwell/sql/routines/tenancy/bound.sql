@@ -310,9 +310,12 @@ begin
     end if;
     v_name := stepwell._allowed_name(p_tenant_id, split_part(v_setting, ':', 2)::bigint, split_part(v_setting, ':', 3)::bigint, p_verb);
     if v_name is null then
-        raise exception using errcode = 'SW007', message = format('%s: neither the roles nor the token of %s allow this', p_verb,
+        raise exception using errcode = 'SW007', message = format(
+            '%s: neither the roles nor the token of %s allow this; roles that allow it: %s', p_verb,
             (select p.principal_name from stepwell.principal as p
-                where p.tenant_id = p_tenant_id and p.principal_id = split_part(v_setting, ':', 2)::bigint));
+                where p.tenant_id = p_tenant_id and p.principal_id = split_part(v_setting, ':', 2)::bigint),
+            coalesce((select string_agg(distinct a.role_name, ', ' order by a.role_name) from stepwell.permission as a
+                where a.tenant_id in (0, p_tenant_id) and a.verb = p_verb), 'none'));
     end if;
     return v_name;
 end
