@@ -1,4 +1,4 @@
-"""PostgreSQL shows statements of a role to its sessions: ours carry no token, and a login apart hides the rest."""
+"""PostgreSQL shows statements of a role to all its sessions: ours carry no token, another login hides them."""
 
 from __future__ import annotations
 
