@@ -1,4 +1,4 @@
-"""PostgreSQL shows statements of a role to all its sessions: ours carry no token, another login hides them."""
+"""PostgreSQL shows texts of a role to all its sessions: ours carry no token, another login hides them."""
 
 from __future__ import annotations
 
