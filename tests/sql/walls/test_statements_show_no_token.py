@@ -1,4 +1,4 @@
-"""PostgreSQL shows the statements of a role to all its sessions: ours carry no token, and a login for each tenant hides the rest."""
+"""PostgreSQL shows texts of a role to all its sessions: ours carry no token, another login hides them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fn_state_transition_validate changes nothing that the call for the same change would refuse to the same caller."""
+"""fn_state_transition_validate changes nothing that the call for the same change refuses to its caller."""
 
 from __future__ import annotations
 
