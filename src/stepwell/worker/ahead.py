@@ -30,20 +30,17 @@ class Ahead:
         self._slot_count = slot_count
         self._room = max(LEASE_LIMIT - slot_count, 0)
         # Nothing is leased ahead before a handler has ended.
-        self._mean_seconds: float | None = None
+        self._mean_seconds = 1.0
         self.waiting: dict[int, tuple[Lease, float]] = {}
 
     def count(self) -> int:
         """How many units may be leased beyond the slots."""
-        if self._mean_seconds is None:
-            return 0
         return min(self._room, int(self._slot_count * WAIT_SECONDS / self._mean_seconds))
 
     def note_ended(self, seconds: float) -> None:
         """A handler took so long, or a lease has waited for so long."""
-        before = seconds if self._mean_seconds is None else self._mean_seconds
-        difference = seconds - before
-        mean = before + difference * (_UP if difference > 0 else _DOWN)
+        difference = seconds - self._mean_seconds
+        mean = self._mean_seconds + difference * (_UP if difference > 0 else _DOWN)
         self._mean_seconds = mean if mean > 1e-6 else 1e-6
 
     def add(self, lease: Lease, loop: asyncio.AbstractEventLoop, release: Callable[[Lease], None]) -> None:
