@@ -142,11 +142,14 @@ ATTACKS: dict[str, str | list[str]] = {
         "insert into workflow_step_def select * from workflow_step_def where tenant_id = 1"
         " order by version_id, step_no limit 1"
     ),
-    "a version twice": (
-        "insert into workflow_version overriding system value select * from workflow_version as v"
-        " where tenant_id = 1 and not exists (select from run_detail as r where r.version_id = v.version_id)"
-        " limit 1"
-    ),
+    # All columns but those that PostgreSQL computes.
+    "a version twice": """do $$ begin execute (
+        select format('insert into workflow_version (%1$s) overriding system value select %1$s'
+            ' from workflow_version as v where tenant_id = 1 and not exists (select from run_detail as r'
+            ' where r.version_id = v.version_id) limit 1', string_agg(quote_ident(a.attname), ', '))
+        from pg_attribute as a
+        where a.attrelid = 'workflow_version'::regclass and a.attnum > 0 and not a.attisdropped
+            and a.attgenerated = ''); end $$""",
     "an edge less": "delete from workflow_step_relations where tenant_id = 1",
     "a step for another role": (
         """update workflow_step_def set config = config || '{"role": "x"}' where config ? 'role'"""

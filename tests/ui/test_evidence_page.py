@@ -20,7 +20,7 @@ from tests.govern.conftest import Sample, sample
 __all__ = ["sample"]
 
 # What the frame around each page asks for by itself, at any time: its stream, and what it counts.
-SHELL = re.compile(r"/api/v1/(stream\?topics=inbox%2Capprovals%2Cproblems(&after=[^&]+)?|counts)$")
+SHELL = re.compile(r"/api/v1/(stream\?topics=((inbox|approvals|problems|%2C)+)(&after=[^&]+)?|counts)$")
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ begin
         limit p_limit
         for update of p skip locked
     ) as x;
-    return stepwell._units_isolate('_runs_remove', 'retention', v_old.tenant_ids, v_old.unit_ids);
+    return stepwell._units_isolate('_runs_remove', 'retention', v_old.tenant_ids, v_old.unit_ids)::bigint;
 end
 $$;
 
@@ -97,7 +97,7 @@ begin
         limit p_limit
         for update of u skip locked
     ) as x;
-    return stepwell._units_isolate('_jobs_remove', 'retention', v_old.tenant_ids, v_old.unit_ids);
+    return stepwell._units_isolate('_jobs_remove', 'retention', v_old.tenant_ids, v_old.unit_ids)::bigint;
 end
 $$;
 
@@ -148,7 +148,7 @@ begin
         limit p_limit
         for update of r skip locked
     ) as x;
-    return stepwell._units_isolate('_receipts_remove', 'retention', v_old.tenant_ids, v_old.receipt_ids);
+    return stepwell._units_isolate('_receipts_remove', 'retention', v_old.tenant_ids, v_old.receipt_ids)::bigint;
 end
 $$;
 
@@ -192,7 +192,7 @@ begin
         limit p_limit
         for update skip locked
     ) as x;
-    return stepwell._units_isolate('_approvals_remove', 'retention', v_old.tenant_ids, v_old.approval_ids);
+    return stepwell._units_isolate('_approvals_remove', 'retention', v_old.tenant_ids, v_old.approval_ids)::bigint;
 end
 $$;
 
