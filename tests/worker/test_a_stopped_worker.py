@@ -69,10 +69,10 @@ def test_a_stopped_worker_finishes_its_handler_and_claims_again_when_it_may(
             assert counted(db, HELD) == 1
             stage.may_end.set()
             await until_async(lambda: counted(db, DONE) == 1, what="the handler has ended")
-            # It asks, and gets nothing.
+            # It asks, and gets nothing; the beat after that tells that it has nothing.
             worker.hint()
-            await worker.beat()
             await until_async(lambda: worker.busy_count == 0, what="the worker has nothing")
+            await worker.beat()
             assert (counted(db, READY), counted(db, HELD)) == (2, 0)
             if kind == "drain":
                 assert (await app.worker(row.session_id)).is_drained
