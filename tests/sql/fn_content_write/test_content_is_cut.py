@@ -100,6 +100,18 @@ def test_a_cut_that_fails_changes_nothing_and_is_seen(
 
 
 @pytest.mark.requirement("SM-23")
+def test_two_parts_with_one_code_are_refused_because_one_would_hide_the_other(engine: Engine):
+    write(engine, "a", "one")
+    twice = '[{"code": "b", "body": "on"}, {"code": "b", "body": "e"}]'
+    cut = engine.one("select fn_iu_op_split(1, 'a', %s, 'ada')", (twice,))
+    assert (cut["state_code"], cut["error_code"]) == ("failed", "SW003")
+    assert cut["reason"] == "content b is the code of two parts; each part has a code of its own"
+    write(engine, "a", "still in use")
+    assert engine.one("select count(*) from information_unit where iu_code = 'b'") == 0
+    assert engine.faults() == {}
+
+
+@pytest.mark.requirement("SM-23")
 def test_a_failed_cut_is_retried_after_its_cause_is_mended(engine: Engine):
     write(engine, "a", "one")
     write(engine, "a", "one more")

@@ -39,7 +39,9 @@ def test_comments_are_kept_in_order_and_never_doubled(engine: Engine, dsn: str):
     assert (len(on_step), on_task) == (2, ["On the task"])
     assert engine.events(sign).count("step.commented") == 2
     assert engine.events(task).count("task.commented") == 1
-    for body, said in [("  ", "body: a text is required"), ("x" * 10_001, "at most 10000 bytes")]:
+    required = "body: a text is required"
+    too_long = ("x" * 10_001, "at most 10000 bytes")
+    for body, said in [("  ", required), ("\n\t ", required), (None, required), too_long]:
         with pytest.raises(psycopg.Error, match=said):
             engine.one("select fn_step_comment(1, %s, 'ada', %s)", (sign, body))
     with pytest.raises(psycopg.Error, match="nobody"):

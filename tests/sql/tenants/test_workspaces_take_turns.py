@@ -114,6 +114,9 @@ def test_an_unknown_workspace_or_setting_is_named(engine: Engine):
         make(engine, "Retail Shops")
     with pytest.raises(psycopg.DatabaseError, match="weight: is not a setting"):
         make(engine, "retail", weight=3)
+    for settings in ("[]", "null", "5", None):
+        with pytest.raises(psycopg.DatabaseError, match="settings: an object is required, with max_conc"):
+            engine.one("select fn_workspace_set(1, 'retail', %s)", (settings,))
     assert engine.one("select count(*) from run_detail") == 0
 
 

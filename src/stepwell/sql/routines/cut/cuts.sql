@@ -283,7 +283,7 @@ end
 $$;
 
 -- Writes the content of a cut, what came from what, the sources that are replaced, and the log of their life.
--- Raises: SW003 when the code of a part exists.
+-- Raises: SW003 when the code of a part exists or stands twice.
 create or replace function stepwell._cut_write(p_cut stepwell.cut_request_detail, p_parts jsonb, p_actor text) returns void
 language plpgsql volatile
 set search_path = stepwell, pg_temp
@@ -300,6 +300,11 @@ begin
     where p_cut.op <> 'restage' order by 1 limit 1;
     if found then
         raise exception using errcode = 'SW003', message = format('content %s exists; a part is a new content unit', v_taken);
+    end if;
+    select x.part ->> 'code' into v_taken from jsonb_array_elements(p_parts) as x (part)
+    group by 1 having count(*) > 1 order by 1 limit 1;
+    if found then
+        raise exception using errcode = 'SW003', message = format('content %s is the code of two parts; each part has a code of its own', v_taken);
     end if;
     select array_agg(c.iu_id) as iu_ids, array_agg(x.part ->> 'code') as codes,
         array_agg(case p_cut.op when 'restage' then (x.part ->> 'version_no')::int else c.version_no end) as version_nos

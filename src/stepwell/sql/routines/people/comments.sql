@@ -21,7 +21,7 @@ begin
         return v_answer;
     end if;
     perform stepwell._step_actor_check(p_tenant_id, p_unit_id, p_actor, 'actor_takes_part');
-    if btrim(coalesce(p_body, '')) = '' then
+    if coalesce(p_body, '') !~ '[^[:space:]]' then
         raise exception using errcode = 'SW001', column = 'body', message = 'body: a text is required';
     end if;
     perform stepwell._values_check('body', 'comment', array[to_jsonb(p_body)], 'limits.comment_bytes');

@@ -96,6 +96,10 @@ as $$
 declare
     v_fault record;
 begin
+    if jsonb_typeof(p_settings) is distinct from 'object' then
+        raise exception using errcode = 'SW001', column = 'settings',
+            message = format('settings: an object is required, with %s', array_to_string(p_known, ', '));
+    end if;
     select s.key, s.value, case when s.key like '%concurrency' or s.key = 'weight' then 1 else 0 end as least_value,
         case s.key when 'weight' then 1000 else 1000000 end as most_value
     into v_fault
