@@ -92,6 +92,7 @@ def test_a_retry_after_the_decision_keeps_the_decision():
     assert projection.statuses() == {
         "a": S.COMPLETED, "if.t": S.COMPLETED, "t": S.SKIPPED, "e": S.COMPLETED,
     }  # fmt: skip
+    assert projection.unit("if.t").output is False, "the first decision"
     assert projection.run_status is RunStatus.COMPLETED
 
 
