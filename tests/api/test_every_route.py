@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.api.routes import OPEN, Operation, made, operations, routes
 from tests.api.seeds_of_workers import SAID
@@ -114,12 +115,15 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
     engine.one("select fn_workspace_set(%s, 'nights')", (tenant_id,))
     register(engine, "parcels", job("a"), description=MARK)
     workflow_id = emit(engine, "parcels", p_correlation_id=MARK)["workflow_id"]
+    parts = Jsonb([{"code": "guide.a", "body": MARK}, {"code": "guide.b", "body": "other"}])
+    cut = engine.one("select fn_iu_op_split(%s, 'guide', %s, 'test')", (tenant_id, parts))
     held = "select fn_hold_open(%s, 'connector', 'books', %s, 'cli:ops')"
     hold_id = engine.one(held, (tenant_id, MARK))["hold_id"]
     return {
         "executor": "default",
         "summary_id": str(engine.one(SAID, (tenant_id, f"{MARK}-ada", MARK, tenant_id))),
         "hold_id": hold_id,
+        "cut_request_id": str(cut["cut_request_id"]),
         "template_id": "parcels",
         "workflow_id": str(workflow_id),
         "run_id": str(run_id),
