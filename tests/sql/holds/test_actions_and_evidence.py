@@ -213,7 +213,7 @@ def compared(engine: Engine, document: dict[str, Any]) -> list[str]:
 def test_what_is_left_out_of_an_evidence_file_is_found_by_its_digest(
     engine: Engine, people: People, holding: Holding, clock: Clock
 ):
-    """A clock that is left out with its events leaves a file that agrees with itself, but not with the log."""
+    """A clock that is left out with its events leaves a file that agrees with itself, not with the log."""
     engine.publish("w", human("sign", role="office", deadline=3600))
     for _ in range(2):
         people.claim(engine.unit(engine.start("w"), "sign"), "ada")
