@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from psycopg.types.json import Jsonb
 
 from tests.api.routes import OPEN, Operation, made, operations, routes
 from tests.api.seeds_of_workers import SAID
@@ -115,8 +114,7 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
     engine.one("select fn_workspace_set(%s, 'nights')", (tenant_id,))
     register(engine, "parcels", job("a"), description=MARK)
     workflow_id = emit(engine, "parcels", p_correlation_id=MARK)["workflow_id"]
-    parts = Jsonb([{"code": "guide.a", "body": MARK}, {"code": "guide.b", "body": "other"}])
-    cut = engine.one("select fn_iu_op_split(%s, 'guide', %s, 'test')", (tenant_id, parts))
+    cut = engine.one("select fn_iu_op_merge(%s, '{guide,none}', 'both', 'test')", (tenant_id,))
     held = "select fn_hold_open(%s, 'connector', 'books', %s, 'cli:ops')"
     hold_id = engine.one(held, (tenant_id, MARK))["hold_id"]
     return {
