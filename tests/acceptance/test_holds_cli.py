@@ -54,5 +54,10 @@ def test_a_hold_from_its_preview_to_its_evidence(dsn: str, db: psycopg.Connectio
     assert "the log has them" in run("verify", str(file))
     whole = stepwell("--database-url", dsn, "audit", "verify")
     assert whole.returncode == 0, whole.stdout + whole.stderr
+    made = json.loads(file.read_text())
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({**made, "hold": {**made["hold"], "operations": ["another"]}}))
+    assert "intact" in run("verify", str(other), "--offline")
+    assert "it is not the file whose digest is in the log: hold differs" in run("verify", str(other), code=1)
     file.write_text(file.read_text().replace("SAP closed", "a good reason"))
     assert "its payload is not the sealed one" in run("verify", str(file), "--offline", code=1)

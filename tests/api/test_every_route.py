@@ -114,12 +114,14 @@ def seeded(db: psycopg.Connection, tenant_id: int = 1) -> dict[str, str]:
     engine.one("select fn_workspace_set(%s, 'nights')", (tenant_id,))
     register(engine, "parcels", job("a"), description=MARK)
     workflow_id = emit(engine, "parcels", p_correlation_id=MARK)["workflow_id"]
+    cut = engine.one("select fn_iu_op_merge(%s, '{guide,none}', 'both', 'test')", (tenant_id,))
     held = "select fn_hold_open(%s, 'connector', 'books', %s, 'cli:ops')"
     hold_id = engine.one(held, (tenant_id, MARK))["hold_id"]
     return {
         "executor": "default",
         "summary_id": str(engine.one(SAID, (tenant_id, f"{MARK}-ada", MARK, tenant_id))),
         "hold_id": hold_id,
+        "cut_request_id": str(cut["cut_request_id"]),
         "template_id": "parcels",
         "workflow_id": str(workflow_id),
         "run_id": str(run_id),

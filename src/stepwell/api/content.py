@@ -9,10 +9,10 @@ from fastapi import Path
 from pydantic import Field
 
 from stepwell.api.accepted import Body
-from stepwell.api.caller import Caller
+from stepwell.api.caller import Caller, Number
 from stepwell.api.calls import calls_of
 from stepwell.api.resource import Resource
-from stepwell.api.shown import Shown
+from stepwell.api.shown import Id, Shown
 
 router = Resource("content")
 
@@ -48,6 +48,46 @@ class ContentText(Body):
 class Written(Shown):
     version_no: int
     is_new: bool = Field(description="false: the newest version is the same")
+
+
+class CutView(Shown):
+    """A request to cut content. One that failed changed nothing, and waits for somebody."""
+
+    cut_request_id: Id
+    op: str = Field(description="split, merge or restage")
+    state_code: str
+    sources: list[str] = Field(description="codes of what is cut")
+    targets: list[str] = Field(description="codes of what is made")
+    attempt_count: int
+    reason: str | None = Field(description="why it failed")
+    error_code: str | None
+    requested_by: str
+    requested_at: datetime
+    finished_at: datetime | None
+
+
+class GivingUp(Body):
+    reason: str = Field(min_length=1, max_length=2000, examples=["the parts were a slip"])
+
+
+@router.write(
+    "/cuts/{cut_request_id}/retry",
+    verb="workflow.publish",
+    summary="Carry out a failed cut of content again",
+    problems=("not_found", "conflict"),
+)
+async def retry_cut(cut_request_id: Number, caller: Caller) -> CutView:
+    return CutView.model_validate(await calls_of(caller).content_cut_retry(cut_request_id))
+
+
+@router.write(
+    "/cuts/{cut_request_id}/cancel",
+    verb="workflow.publish",
+    summary="Give up a failed cut of content",
+    problems=("not_found", "conflict"),
+)
+async def cancel_cut(cut_request_id: Number, wish: GivingUp, caller: Caller) -> CutView:
+    return CutView.model_validate(await calls_of(caller).content_cut_cancel(cut_request_id, wish.reason))
 
 
 @router.read("/content/{code}/versions", summary="The versions of a content unit, the newest first")

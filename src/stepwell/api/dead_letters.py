@@ -117,6 +117,7 @@ class Rehearsal(BaseModel):
     rows: list[EffectRow]
     stages: list[int] = Field(description="how many letters each stage has, the first one first")
     quorum: int = Field(description="how many people must agree")
+    is_waived: bool = Field(description="nobody is asked: the mode of the database or a setting grants it")
 
 
 class ReplayWish(Body):

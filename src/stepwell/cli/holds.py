@@ -171,30 +171,34 @@ def verify(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Verify an evidence file: its events, the blocks that sealed them, and that the log has these blocks."""
+    """Verify an evidence file: its events and their sealed blocks; the log must have these and its digest."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{file} cannot be read as JSON: {error}", field="file") from None
     found = hold_evidence.findings(document)
     if not found and not offline:
-        wanted = hold_evidence.block_hashes(document)
-        sealed = ask(
-            context, lambda client: client.perform(calls.sealed_hashes(client.tenant_id, sorted(wanted)))
-        )
-        found = [
-            f"block {number} is another one in the log"
-            for number in wanted
-            if sealed.get(number) != wanted[number]
-        ]
+        found = ask(context, lambda client: _compared(client, document))
     answer(as_json, {"findings": found}, "\n".join(found) if found else _intact(document, offline))
     if found:
         raise typer.Exit(1)
 
 
+async def _compared(client: Client, document: dict[str, Any]) -> list[str]:
+    wanted = hold_evidence.block_hashes(document)
+    sealed = await client.perform(calls.sealed_hashes(client.tenant_id, sorted(wanted)))
+    others = [number for number in wanted if sealed.get(number) != wanted[number]]
+    found = [f"block {number} is another one in the log" for number in others]
+    return found or await client.perform(calls.compared(client.tenant_id, document))
+
+
 def _intact(document: dict[str, Any], offline: bool) -> str:
     where = "in themselves" if offline else "and the log has them"
-    return f"intact: {len(document['events'])} events in {len(document['blocks'])} sealed blocks, {where}"
+    said = f"intact: {len(document['events'])} events in {len(document['blocks'])} sealed blocks, {where}"
+    outcome = document["hold"]["outcome"]
+    if outcome is None or len(document["clocks"]) == outcome["clocks"]:
+        return said
+    return f"{said}; it lists {len(document['clocks'])} of {outcome['clocks']} clocks"
 
 
 def _reach(reach: dict[str, Any]) -> str:

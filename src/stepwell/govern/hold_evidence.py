@@ -2,7 +2,8 @@
 
 Each event is hashed again from its fields and its payload; its leaf must stand at its place in its block,
 the leaves must give the root of the block, and the header the hash of the block. Who has the log, or its
-anchor, compares those hashes with it.
+anchor, compares those hashes with it. A file can be incomplete and intact: that everything is in it follows
+only from its digest, which the log has (`fn_hold_evidence_compare`).
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ def _story_findings(document: dict[str, Any]) -> list[str]:
         found.append("no event ends the hold as the file says")
     if ended is not None and len(document["denials"]) > hold["outcome"]["denied"]:
         found.append(f"the hold denied {hold['outcome']['denied']} actions, fewer than the file lists")
+    if ended is not None and len(document["clocks"]) > hold["outcome"]["clocks"]:
+        found.append(f"the hold stopped {hold['outcome']['clocks']} clocks, fewer than the file lists")
     for clock in document["clocks"]:
         stopped = event_of(clock["stopped_event_id"], "clock.stopped")
         if stopped is None or not _is_stopped_by(clock, stopped, hold["hold_id"]):

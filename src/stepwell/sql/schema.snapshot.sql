@@ -7721,6 +7721,11 @@ create function stepwell._problem_found(p_tenant_id integer, p_category text, p_
 -- function: stepwell._problem_open(p_tenant_id integer, p_category text, p_duty text, p_subject text, p_unit_id bigint, p_error_code text, p_reason text)
 create function stepwell._problem_open(p_tenant_id integer, p_category text, p_duty text, p_subject text, p_unit_id bigint, p_error_code text, p_reason text) returns timestamp with time zone language plpgsql set search_path=stepwell, pg_temp;
 
+-- function: stepwell._problem_remedy(p_category text, p_subject text)
+create function stepwell._problem_remedy(p_category text, p_subject text) returns text language sql immutable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
+
 -- function: stepwell._process_roles()
 create function stepwell._process_roles() returns text[] language sql immutable set search_path=stepwell, pg_temp;
 -- granted to stepwell_api: execute
@@ -9472,6 +9477,11 @@ create function stepwell.fn_governance_read(p_tenant_id integer, p_category text
 -- function: stepwell.fn_health_read(p_late_seconds integer, p_limit integer)
 create function stepwell.fn_health_read(p_late_seconds integer, p_limit integer) returns TABLE(block_count bigint, unsealed_seconds double precision, anchor_error text, seal_interval_seconds integer, doubt_count bigint, late_bundle_count bigint, late_bundle_error text) language sql stable security definer set search_path=stepwell, pg_temp;
 -- granted to stepwell_keeper: execute
+
+-- function: stepwell.fn_hold_evidence_compare(p_tenant_id integer, p_document jsonb)
+create function stepwell.fn_hold_evidence_compare(p_tenant_id integer, p_document jsonb) returns text[] language plpgsql stable set search_path=stepwell, pg_temp;
+-- granted to stepwell_api: execute
+-- granted to stepwell_reader: execute
 
 -- function: stepwell.fn_hold_evidence_read(p_tenant_id integer, p_hold_id bigint)
 create function stepwell.fn_hold_evidence_read(p_tenant_id integer, p_hold_id bigint) returns jsonb language plpgsql stable set search_path=stepwell, pg_temp;

@@ -173,6 +173,13 @@ def test_the_engine_grants_cancels_and_replays_and_says_so(developing: Engine):
     because = "the database is in development mode"
     assert waived(developing) == [("workflow_cancel", "engine", because)]
     dead = dead_run(developing)
+    rehearsed = "select fn_replay_rehearse(1, '{}') ->> 'is_waived'"
+    assert developing.one(rehearsed) == "true"
+    # Two people are asked in every mode.
+    many = "update dot_config set config_value = '0' where config_key = 'replay.two_person_count'"
+    with developing.db.transaction(force_rollback=True):
+        developing.db.execute(many)
+        assert developing.one(rehearsed) == "false"
     retried = developing.one("select fn_run_retry(1, %s, 'cli:ada')", (dead,))
     assert retried["state"] == "replayed"
     assert waived(developing) == [("workflow_cancel", "engine", because), ("replay", "engine", because)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -202,3 +203,45 @@ def test_every_field_of_an_evidence_file_follows_from_its_events(
             assert hold_evidence.findings(evidence(engine, hold)) != [], edit
     added = {"verdict_id": "1", "unit_id": "1", "connector": "x", "operation": "y", "at": LATER}
     assert forged(made, lambda document: document["denials"].append(added)) != []
+
+
+def compared(engine: Engine, document: dict[str, Any]) -> list[str]:
+    found: list[str] = engine.one("select fn_hold_evidence_compare(1, %s)", (Jsonb(document),))
+    return found
+
+
+def test_what_is_left_out_of_an_evidence_file_is_found_by_its_digest(
+    engine: Engine, people: People, holding: Holding, clock: Clock
+):
+    """A clock that is left out with its events leaves a file that agrees with itself, not with the log."""
+    engine.publish("w", human("sign", role="office", deadline=3600))
+    for _ in range(2):
+        people.claim(engine.unit(engine.start("w"), "sign"), "ada")
+    hold = holding.open("workflow", "w")
+    assert compared(engine, evidence(engine, hold)) == []
+    clock.advance(hours=1)
+    holding.release(hold)
+    holding.end()
+    assert "no digest" in compared(engine, evidence(engine, hold))[0]
+    engine.one("select count(*) from fn_audit_seal(1)")
+    holding.carry()
+    made = evidence(engine, hold)
+    # As a file that was written with spaces and read again.
+    assert compared(engine, json.loads(json.dumps(made, indent=1))) == []
+    less = copy.deepcopy(made)
+    left_out = less["clocks"].pop()
+    numbers = {left_out["stopped_event_id"], left_out["moved_event_id"]}
+    less["events"] = [event for event in less["events"] if str(event["event_id"]) not in numbers]
+    assert len(less["events"]) == len(made["events"]) - 2
+    assert hold_evidence.findings(less) == []
+    (found,) = compared(engine, less)
+    assert "clocks differs" in found
+    assert "events differs" in found
+    more = copy.deepcopy(made)
+    more["clocks"].append(more["clocks"][0])
+    assert any("fewer than the file lists" in one for one in hold_evidence.findings(more))
+    # The stored file is no proof: who changes it is found by the digest in the log.
+    engine.db.execute("update incident_hold_evidence set content = %s", (json.dumps(less),))
+    assert "does not have the file any more" in compared(engine, less)[0]
+    engine.db.execute("delete from incident_hold_evidence")
+    assert "does not have the file any more" in compared(engine, made)[0]

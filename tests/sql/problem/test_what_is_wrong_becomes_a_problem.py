@@ -178,6 +178,25 @@ def test_a_problem_that_turned_green_without_its_event_is_an_integrity_warning(e
     assert found["integrity_warning"] == 1
     reason = engine.one("select reason from governance_problem where category_code = 'integrity_warning'")
     assert "was closed without an event" in reason
+    helps = "select remedy_en from fn_governance_read(1, 'integrity_warning')"
+    assert "beside the engine" in engine.one(helps)
+
+
+@pytest.mark.requirement("GV-04")
+def test_the_remedy_of_a_warning_fits_what_warns(engine: Engine):
+    """Content is compared with its source; of all warnings together only what is true of each is said."""
+    engine.one("select version_no from fn_content_write(1, 'guide', 'one two', 'ada')")
+    parts = '[{"code": "a", "body": "one"}, {"code": "b", "body": "three"}]'
+    engine.one("select fn_iu_op_split(1, 'guide', %s, 'ada')", (parts,))
+    assert looked(engine)["integrity_warning"] == 1
+    words = (("en", "Compare the content", "content"), ("vi", "So sánh nội dung", "nội dung"))
+    for lang, word, other in words:
+        own = engine.one(f"select remedy_{lang} from fn_governance_read(1, 'integrity_warning')")
+        assert own.startswith(word)
+        told = f"select remedy_{lang} from v_governance_problem where category_code = 'integrity_warning'"
+        assert engine.one(told) == own
+        whole = f"select remedy_{lang} from vw_governance_counts where category_code = 'integrity_warning'"
+        assert other not in engine.one(whole)
 
 
 @pytest.mark.requirement("GV-01")

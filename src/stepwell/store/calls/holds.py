@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
+from stepwell import json_text
 from stepwell.store.connection.call import Call
 
 
@@ -94,4 +95,13 @@ def sealed_hashes(tenant: int, numbers: list[int]) -> Call[dict[int, str]]:
         " where b.tenant_id = %s and b.block_no = any (%s)",
         (tenant, numbers),
         lambda rows: dict(rows),
+    )
+
+
+def compared(tenant: int, document: dict[str, Any]) -> Call[list[str]]:
+    """What differs between an evidence file and the one whose digest the log has."""
+    return Call(
+        "select stepwell.fn_hold_evidence_compare(%s, %s::jsonb)",
+        (tenant, json_text.encode(document, "file")),
+        lambda rows: rows[0][0],
     )

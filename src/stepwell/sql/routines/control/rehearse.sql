@@ -132,7 +132,10 @@ as $$
             select stepwell._stage_of(q.place, array(select jsonb_array_elements_text(c.config_value)::int
                 from stepwell.dot_config as c where c.config_key = 'replay.stage_sizes')) as no, count(*) as letters
             from stepwell._letter_places(p_unit_ids) as q group by 1) as x),
-        'quorum', stepwell._replay_quorum(cardinality(p_unit_ids), (select s.irreversible from summed as s)))
+        'quorum', q.quorum,
+        -- No setting waives the agreement of two people.
+        'is_waived', q.quorum = 1 and stepwell._approval_waiver('replay') is not null)
+    from (select stepwell._replay_quorum(cardinality(p_unit_ids), (select s.irreversible from summed as s)) as quorum) as q
 $$;
 
 -- The place of each letter in a plan: letters of one run have one place, that of the first of them.

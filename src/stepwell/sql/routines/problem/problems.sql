@@ -139,6 +139,17 @@ begin
 end
 $$;
 
+-- The key of the text that says what helps against one integrity warning; null where it is that of the category.
+create or replace function stepwell._problem_remedy(p_category text, p_subject text) returns text
+language sql immutable
+set search_path = stepwell, pg_temp
+as $$
+    select case when p_category <> 'integrity_warning' then null
+        when p_subject like 'invariant:%' then 'integrity.remedy.' || split_part(p_subject, ':', 2)
+        when p_subject like 'content:%' then 'problem.remedy.content_warning'
+        when p_subject like 'problem:%' then 'problem.remedy.silent_flip' end
+$$;
+
 -- Problems with their words in both languages.
 create or replace view stepwell.v_governance_problem with (security_invoker = true) as
 select
@@ -174,9 +185,7 @@ cross join lateral (
         max(t.text_value) filter (where t.text_key = c.ui_label_i18n_key and t.lang = 'vi') as label_vi,
         max(t.text_value) filter (where t.text_key = r.remedy_key and t.lang = 'en') as remedy_en,
         max(t.text_value) filter (where t.text_key = r.remedy_key and t.lang = 'vi') as remedy_vi
-    -- A broken invariant has a remedy of its own.
-    from (select case when p.subject like 'invariant:%' then 'integrity.remedy.' || split_part(p.subject, ':', 2) else c.remedy_i18n_key end
-        as remedy_key) as r
+    from (select coalesce(stepwell._problem_remedy(p.category_code, p.subject), c.remedy_i18n_key) as remedy_key) as r
     inner join stepwell.i18n_text as t on t.text_key in (c.ui_label_i18n_key, r.remedy_key)
 ) as l;
 

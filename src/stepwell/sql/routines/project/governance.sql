@@ -176,8 +176,7 @@ select
     w.workflow_name as workflow,
     -- The key of a sub-workflow is a number of the engine.
     case when r.parent_unit_id is null then r.trigger_ref end as trigger_ref,
-    -- A broken invariant has a remedy of its own.
-    case when p.subject like 'invariant:%' then 'integrity.remedy.' || split_part(p.subject, ':', 2) end as remedy_key,
+    stepwell._problem_remedy(p.category_code, p.subject) as remedy_key,
     -- What has no run has the acts of the worker, or the events of its kind.
     case when p.category_code = 'silent_worker' then 'session:' || split_part(p.subject, ':', 1) end as actor,
     case when p.category_code = 'event_lag' then 'event_lag.breached' end as event_type

@@ -27,6 +27,38 @@ begin
 end
 $$;
 
+-- What differs between an evidence file and the log: the event hold.evidence_made tells the digest of the file that the keeper made.
+-- A file of a hold that has not ended has no digest yet.
+-- Locks: none.
+-- Idempotency: reads only.
+-- Raises: nothing of its own.
+create or replace function stepwell.fn_hold_evidence_compare(p_tenant_id int, p_document jsonb) returns text[]
+language plpgsql stable
+set search_path = stepwell, pg_temp
+as $$
+declare
+    v_hold_id constant bigint := (p_document -> 'hold' ->> 'hold_id')::bigint;
+    v_told constant text := (select e.payload ->> 'sha256' from stepwell.event_log as e
+        where e.tenant_id = p_tenant_id and e.run_id = v_hold_id and e.event_type = 'hold.evidence_made'
+        order by e.tx, e.event_id limit 1);
+    v_kept constant text := (select x.content from stepwell.incident_hold_evidence as x
+        where x.tenant_id = p_tenant_id and x.hold_id = v_hold_id);
+begin
+    if v_told is null then
+        return case when p_document -> 'hold' ->> 'ended_at' is null then '{}'
+            else array['the log has no digest of this file yet; export it again after the keeper made it'] end;
+    elsif v_kept is null or encode(sha256(convert_to(v_kept, 'UTF8')), 'hex') <> v_told then
+        return array['the database does not have the file any more whose digest is in the log'];
+    elsif v_kept::jsonb <> p_document and p_document -> 'hold' ->> 'ended_at' is not null then
+        return array['it is not the file whose digest is in the log: ' || (
+            select string_agg(k.key || ' differs', ', ' order by k.key)
+            from (select jsonb_object_keys(v_kept::jsonb || p_document) as key) as k
+            where v_kept::jsonb -> k.key is distinct from p_document -> k.key)];
+    end if;
+    return '{}';
+end
+$$;
+
 -- The evidence of a hold; null when there is no such hold.
 create or replace function stepwell._hold_evidence(p_tenant_id int, p_hold_id bigint) returns jsonb
 language sql stable
