@@ -9,6 +9,10 @@ from tests.support.wait import until_async
 from tests.worker.acting import put_in_force, receipts, rule, state_of, verdicts
 
 OPEN = "select (stepwell.fn_hold_open(1, %s, %s, 'period closed', 'cli:ops') ->> 'hold_id')::bigint"
+WHY = (
+    "select w.code, strpos(w.sentence_en, 'period closed') > 0"
+    " from work_unit as u, fn_why_not_running(u.unit_id) as w where u.scope = 'step'"
+)
 RELEASE = "select stepwell.fn_hold_release(1, %s, 100, 'open again', 'cli:ops')"
 
 
@@ -22,6 +26,7 @@ def test_a_handler_whose_action_is_held_waits_and_acts_after_the_release(app, pl
             await until_async(lambda: state_of(db) == "waiting")
             await until_async(lambda: worker.busy_count == 0)
             assert ledger.keys() == []
+            assert db.execute(WHY).fetchone() == ("hold", True)
             # Its time is over, and the unit stays held: nobody claims it.
             clock.advance(minutes=1)
             await until_async(lambda: db.execute("select count(*) from job_held").fetchone() == (1,))

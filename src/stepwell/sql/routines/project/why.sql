@@ -77,6 +77,15 @@ begin
     if found then
         return;
     end if;
+    if v_found.code = 'event' and v_found.facts ->> 'event_type' ~ '^hold[.]released[.][0-9]{1,18}$' then
+        -- A handler whose action is held waits for the end of the hold: who ends it helps, not who sends an event.
+        return query select 'hold', jsonb_build_object('name', stepwell._unit_name(p_unit), 'reason', h.reason, 'hold', h.hold_id), 'operator'
+        from stepwell.incident_hold as h
+        where h.tenant_id = p_unit.tenant_id and h.hold_id = split_part(v_found.facts ->> 'event_type', '.', 3)::bigint and h.released_at is null;
+        if found then
+            return;
+        end if;
+    end if;
     select p.reason, p.retry_at into v_problem from stepwell.governance_problem as p
     where p.tenant_id = p_unit.tenant_id and p.category_code = 'set_aside' and p.unit_id = p_unit.unit_id and p.closed_at is null
     order by p.problem_id desc limit 1;
