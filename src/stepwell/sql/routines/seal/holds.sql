@@ -45,7 +45,7 @@ declare
         where x.tenant_id = p_tenant_id and x.hold_id = v_hold_id);
 begin
     if v_told is null then
-        return case when p_document -> 'hold' ->> 'ended_at' is null then text[] '{}'
+        return case when p_document -> 'hold' ->> 'ended_at' is null then array[]::text[]
             else array['the log has no digest of this file yet; export it again after the keeper made it'] end;
     elsif v_kept is null or encode(sha256(convert_to(v_kept, 'UTF8')), 'hex') <> v_told then
         return array['the database does not have the file any more whose digest is in the log'];
@@ -55,7 +55,7 @@ begin
             from (select jsonb_object_keys(v_kept::jsonb || p_document) as key) as k
             where v_kept::jsonb -> k.key is distinct from p_document -> k.key)];
     end if;
-    return text[] '{}';
+    return array[]::text[];
 end
 $$;
 
