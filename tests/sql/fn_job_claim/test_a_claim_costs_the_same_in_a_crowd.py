@@ -71,7 +71,7 @@ def test_ten_thousand_tenants_cost_no_more_than_a_hundred(engine: Engine, limit:
 @pytest.mark.parametrize("limit", [1, 50])
 def test_a_thousand_operations_cost_no_more_than_fifty(engine: Engine, limit: int):
     session = engine.worker(serves=[f"op{number}" for number in range(1, 1001)])
-    crowd(engine.db, "few", tenants=1, operations=50, jobs=4)
+    crowd(engine.db, "few", tenants=1, operations=50, jobs=8)
     few = pages(engine, session, limit)
     engine.drain(engine.worker())
     crowd(engine.db, "many", tenants=1, operations=1000, jobs=4)

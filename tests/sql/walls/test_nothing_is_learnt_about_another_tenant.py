@@ -28,6 +28,7 @@ SAME = {
     "fn_events_find": "the same",
     "fn_events_read": "the same",
     "fn_governance_read": "the keeper has opened no problem yet",
+    "fn_hold_evidence_compare": "the document that is given has no hold",
     "fn_policy_evaluate": "no policy is in force",
     "fn_run_expected_steps": "no run of the workflow has ended",
     "fn_run_milestones": "the workflow has no milestones",
